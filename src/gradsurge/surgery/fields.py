@@ -1,0 +1,98 @@
+"""From dL/dp to the field on the logits, for any loss: the backward pass of both operators.
+
+Beside the field each function returns what it was made of, the rates that
+`gradsurge.losses.equilibrium` averages: (K, L, L + 2) for K separate problems of L labels each
+(softmax: 1 problem of C labels; sigmoid: C problems of 2). Row t holds, summed over the voxels
+with true label t: scale * (g_c - g_t) for each c, cross-entropy's weight (none here), and 1.
+"""
+
+import torch
+from torch import Tensor
+
+from gradsurge.surgery.binary import binary_weight
+from gradsurge.surgery.blocks import blocks
+from gradsurge.surgery.labels import Labels
+from gradsurge.surgery.multiclass import multiclass_field
+from gradsurge.surgery.planes import empty_planes
+from gradsurge.surgery.precision import compute_dtype, sum_dtype
+from gradsurge.surgery.rule import SurgeryRule
+
+Piece = tuple[slice, slice]
+
+
+def softmax_field(
+    grad: Tensor, logits: Tensor, labels: Labels, rule: SurgeryRule | None, blend: float
+) -> tuple[Tensor, Tensor]:
+    """Return the field, shape and dtype of ``logits``, and the rates (1, C, C + 2)."""
+    n, c = logits.shape[:2]
+    z, g = logits.flatten(2), grad.flatten(2)
+    field, out = empty_planes(logits)
+    rates = torch.zeros(c, c + 2, dtype=sum_dtype(logits.device), device=logits.device)
+    piece_field = _two_classes if c == 2 else _many_classes
+    for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if c == 2 else c):
+        dtype = compute_dtype(logits)
+        piece = z[rows, :, voxels].to(dtype), g[rows, :, voxels].to(dtype)
+        values, piece_rates = piece_field(*piece, labels, (rows, voxels), rule, blend)
+        out[rows, :, voxels] = values
+        rates += piece_rates
+    rates[:, :c] *= 0.0 if rule is None else rule.scale * blend
+    return field, rates.unsqueeze(0)
+
+
+def _two_classes(
+    z: Tensor, g: Tensor, labels: Labels, at: Piece, rule: SurgeryRule | None, blend: float
+) -> tuple[Tensor, Tensor]:
+    y, valid = labels.foreground(at, z.dtype), labels.valid(at, z.dtype)
+    weight, _ = binary_weight(z[:, 1] - z[:, 0], y, rule, blend, soft=labels.soft)
+    coupling = g[:, 1] - g[:, 0]
+    if valid is not None:
+        coupling, y = coupling.mul_(valid), y * valid
+    rates = binary_rates(coupling, y, valid).sum(dim=0)
+    foreground = weight.mul_(coupling)
+    return torch.stack((foreground.neg(), foreground), dim=1), rates
+
+
+def _many_classes(
+    z: Tensor, g: Tensor, labels: Labels, at: Piece, rule: SurgeryRule | None, blend: float
+) -> tuple[Tensor, Tensor]:
+    truth, valid = labels.one_hot(at, z.shape[1], z.dtype), labels.valid(at, z.dtype)
+    difference = g - (g * truth).sum(1, keepdim=True)
+    if valid is not None:
+        difference, truth = difference.mul_(valid.unsqueeze(1)), truth.mul_(valid.unsqueeze(1))
+    field = multiclass_field(z, truth, difference, rule, blend)
+    pairs = [(difference * truth[:, t : t + 1]).sum(dim=(0, 2)) for t in range(z.shape[1])]
+    counts = truth.sum(dim=(0, 2)).unsqueeze(1)
+    return field, torch.cat((torch.stack(pairs), torch.zeros_like(counts), counts), dim=1)
+
+
+def sigmoid_field(
+    grad: Tensor, logits: Tensor, labels: Labels, rule: SurgeryRule | None, blend: float
+) -> tuple[Tensor, Tensor]:
+    """Return the field, shape and dtype of ``logits``, and the rates (C, 2, 4)."""
+    n, c = logits.shape[:2]
+    z, g = logits.flatten(2), grad.flatten(2)
+    field, out = empty_planes(logits)
+    rates = torch.zeros(c, 2, 4, dtype=sum_dtype(logits.device), device=logits.device)
+    for rows, voxels in blocks(n, z.shape[2], logits.device, channels=c):
+        at, dtype = (rows, slice(None), voxels), compute_dtype(logits)
+        y, valid = labels.foreground(at, dtype), labels.valid(at, dtype)
+        weight, _ = binary_weight(z[at].to(dtype), y, rule, blend, soft=labels.soft)
+        slope = g[at].to(dtype)
+        if valid is not None:
+            slope, y = slope * valid, y * valid
+        out[at] = weight.mul_(slope)
+        rates += binary_rates(slope, y, valid).sum(dim=0)
+    rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend
+    return field, rates
+
+
+def binary_rates(coupling: Tensor, y: Tensor, valid: Tensor | None) -> Tensor:
+    """Return the rates (..., 2, 4) of (..., V) voxels; a soft label counts as its share."""
+    foreground = (coupling * y).sum(-1)
+    background = coupling.sum(-1) - foreground
+    ones = y.sum(-1)
+    voxels = torch.full_like(ones, y.shape[-1]) if valid is None else valid.expand_as(y).sum(-1)
+    zero = torch.zeros_like(ones)
+    to_foreground = torch.stack((zero, background, zero, voxels - ones), dim=-1)
+    to_background = torch.stack((-foreground, zero, zero, ones), dim=-1)
+    return torch.stack((to_foreground, to_background), dim=-2)

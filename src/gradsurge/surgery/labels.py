@@ -1,0 +1,46 @@
+"""Labels of a batch, handed out piece by piece as the arithmetic needs them."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels with what is not to be learnt from.
+
+    Args:
+        values: class indices (N, V), or one label a channel (N, C, V).
+        ignore_index: the class index of unlabelled voxels.
+        mask: True where a voxel counts: (N, V), or (N, 1, V) / (N, C, V) beside channel labels.
+        soft: whether a label may lie strictly between 0 and 1.
+    """
+
+    values: Tensor
+    ignore_index: int | None = None
+    mask: Tensor | None = None
+    soft: bool = False
+
+    def foreground(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor:
+        """Return the piece as 0/1 (or soft) labels; ignored voxels are 0."""
+        piece = self.values[at]
+        if self.ignore_index is None:
+            return piece.to(dtype)
+        return (piece == 1).to(dtype)
+
+    def one_hot(self, at: tuple[slice, ...], classes: int, dtype: torch.dtype) -> Tensor:
+        """Return the piece as (N, C, V); a label outside the classes becomes a row of zeros."""
+        numbers = torch.arange(classes, device=self.values.device)
+        return (self.values[at].unsqueeze(1) == numbers.view(1, -1, 1)).to(dtype)
+
+    def valid(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor | None:
+        """Return 1 where the piece counts and 0 where not; None if all of it counts."""
+        if self.mask is None and self.ignore_index is None:
+            return None
+        kept = torch.ones((), dtype=torch.bool, device=self.values.device)
+        if self.mask is not None:
+            kept = self.mask[at]
+        if self.ignore_index is not None:
+            kept = kept & (self.values[at] != self.ignore_index)
+        return kept.to(dtype)

@@ -1,0 +1,63 @@
+"""The rule for C >= 3 classes and hard labels, true class t (the paper's is binary).
+
+F_c = s D p_c (g_c - g_t) for c != t, F_t = -sum of the others, with g = dL/dp and
+D = (1 - p_t^n)(1 - (1-p_t)^n). It is the binary rule for C = 2, sums to zero over the channels, and
+is the cross-entropy gradient wherever g_c - g_t is one constant.
+"""
+
+import torch
+from torch import Tensor
+
+from gradsurge.surgery.decline import decline_factor
+from gradsurge.surgery.rule import SurgeryRule
+
+
+def one_hot(labels: Tensor, classes: int, dtype: torch.dtype) -> Tensor:
+    """Return (N, V) labels as (N, C, V); a label outside the classes becomes a row of zeros."""
+    numbers = torch.arange(classes, device=labels.device)
+    return (labels.unsqueeze(1) == numbers.view(1, -1, 1)).to(dtype)
+
+
+def multiclass_field(
+    logits: Tensor,
+    truth: Tensor,
+    difference: Tensor,
+    rule: SurgeryRule | None,
+    blend: float,
+    extra: Tensor | None = None,
+) -> Tensor:
+    """Return the field on (N, C, V) ``logits``.
+
+    Args:
+        logits: (N, C, V).
+        truth: the labels, hard one-hot (N, C, V).
+        difference: g_c - g_t at every voxel, (N, C, V).
+        rule: the surgery; None for the plain softmax gradient.
+        blend: 0 for the plain gradient, 1 for the surgery.
+        extra: cross-entropy's weight at every voxel, (N, 1, V): adds extra * (p - y).
+    """
+    p = torch.softmax(logits, dim=1)
+    others = p - p * truth
+    if rule is None or blend == 0.0:
+        field = torch.zeros_like(p)
+    else:
+        field = others * difference
+        factor = blend * rule.scale
+        if rule.decline is None:
+            field = field.mul_(factor)
+        else:
+            field = field.mul_(_decline_of(others, p, truth, rule.decline).mul_(factor))
+    if extra is not None:
+        field = field.add_(others * extra)
+    field = field.sub_(truth * field.sum(1, keepdim=True))
+    if rule is None or blend < 1.0:
+        mean = (p * difference).sum(1, keepdim=True)
+        plain = (difference - mean).mul_(p)
+        field = field.add_(plain, alpha=1.0 if rule is None else 1.0 - blend)
+    return field
+
+
+def _decline_of(others: Tensor, p: Tensor, truth: Tensor, exponent: float) -> Tensor:
+    """Return D at every voxel, (N, 1, V); 1 - p_t is the sum of the others, never 1 minus p_t."""
+    error, right = others.sum(1, keepdim=True), (p * truth).sum(1, keepdim=True)
+    return decline_factor(torch.minimum(error, right), exponent)

@@ -1,0 +1,143 @@
+"""The autograd function behind surgery_softmax and surgery_sigmoid."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from gradsurge.surgery import targets
+from gradsurge.surgery.fields import sigmoid_field, softmax_field
+from gradsurge.surgery.labels import Labels
+from gradsurge.surgery.once import FieldFunction, loop_vmap
+from gradsurge.surgery.precision import compute_dtype
+from gradsurge.surgery.rule import SurgeryRule
+
+Activation = Literal["softmax", "sigmoid"]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Everything about one call that is not a tensor."""
+
+    activation: Activation
+    rule: SurgeryRule | None
+    blend: float = 1.0
+    ignore_index: int | None = None
+    check: bool = True
+    soft: bool = False
+    nll: bool = False
+    hard: bool = False
+
+
+class SurgeryOperator(torch.autograd.Function):
+    """Activation going forward, field going back; keeps only its inputs, no copies.
+
+    The gradient of ``probe`` is the measured rates (see `gradsurge.surgery.fields`): a measurement
+    without side effects, which survives torch.compile, checkpointing and gradient accumulation.
+    """
+
+    @staticmethod
+    def forward(
+        logits: Tensor,
+        labels: Tensor,
+        mask: Tensor | None,
+        probe: Tensor | None,
+        operation: Operation,
+    ) -> Tensor:
+        """Return the probabilities in the logits' dtype."""
+        if operation.check:
+            targets.check_finite(logits)
+            check_label_values(labels, logits, operation)
+        z = logits.to(compute_dtype(logits))
+        p = z.softmax(dim=1) if operation.activation == "softmax" else z.sigmoid()
+        return p.to(logits.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        """Keep the inputs: the backward pass recomputes what it needs from the logits."""
+        logits, labels, mask, _, ctx.operation = inputs
+        ctx.save_for_backward(logits, labels, mask)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        """Return the field for the logits and the rates for the probe."""
+        run = _Field.forward if torch.compiler.is_compiling() else _Field.apply
+        field, rates = run(grads[0], *ctx.saved_tensors, ctx.operation)
+        return field, None, None, rates if ctx.needs_input_grad[3] else None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Apply to each entry of the mapped axis."""
+        return loop_vmap(SurgeryOperator.apply, info.batch_size, in_dims, args)
+
+
+class _Field(FieldFunction):
+    @staticmethod
+    def forward(
+        grad: Tensor, logits: Tensor, labels: Tensor, mask: Tensor | None, operation: Operation
+    ) -> tuple[Tensor, Tensor]:
+        field = softmax_field if operation.activation == "softmax" else sigmoid_field
+        return field(
+            grad,
+            logits,
+            flat_labels(labels, mask, logits, operation),
+            operation.rule,
+            operation.blend,
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        return loop_vmap(_Field.apply, info.batch_size, in_dims, args)
+
+
+def flat_labels(
+    labels: Tensor, mask: Tensor | None, logits: Tensor, operation: Operation
+) -> Labels:
+    """Return labels and mask with the spatial axes flattened, and hard one-hot as indices."""
+    softmax = operation.activation == "softmax"
+    if softmax and labels.ndim == logits.ndim:
+        labels = labels.argmax(dim=1)
+    first = 1 if softmax else 2
+    valid = None if mask is None else mask.flatten(first)
+    return Labels(labels.flatten(first), operation.ignore_index, valid, operation.soft)
+
+
+def check_label_values(labels: Tensor, logits: Tensor, operation: Operation) -> None:
+    """Raise for labels that the operation does not take."""
+    if operation.activation == "sigmoid" or operation.soft:
+        targets.check_unit_interval(labels)
+    elif labels.ndim == logits.ndim:
+        targets.check_one_hot(labels)
+    else:
+        targets.check_labels(labels, logits.shape[1], operation.ignore_index)
+
+
+def prepare(
+    logits: Tensor, target: Tensor, operation: Operation, mask: Tensor | None
+) -> tuple[Tensor, Tensor | None, Operation]:
+    """Check shapes and dtypes; return labels and mask in one form, and the completed operation."""
+    if operation.activation == "softmax":
+        targets.check_logits(logits, min_channels=2)
+        labels, soft = targets.softmax_labels(target, logits, operation.ignore_index)
+    else:
+        targets.check_logits(logits)
+        labels = targets.channel_labels(target, logits)
+        soft = labels.is_floating_point()
+    valid = targets.valid_voxels(mask, logits)
+    if valid is not None and operation.activation == "softmax":
+        valid = targets.one_mask_a_voxel(valid)
+    return labels, valid, replace(operation, soft=soft)
+
+
+def operate(
+    logits: Tensor,
+    target: Tensor,
+    operation: Operation,
+    mask: Tensor | None = None,
+    probe: Tensor | None = None,
+) -> Tensor:
+    """Return the probabilities, with the operation's backward pass."""
+    labels, valid, how = prepare(logits, target, operation, mask)
+    p: Tensor = SurgeryOperator.apply(logits, labels, valid, probe, how)
+    return p

@@ -1,0 +1,22 @@
+"""View (N, C, *S) tensors as (N, C, V) without copying, whichever memory format they have."""
+
+from torch import Tensor
+
+
+def empty_planes(like: Tensor) -> tuple[Tensor, Tensor]:
+    """Return an uninitialised tensor like ``like`` and its (N, C, V) view, to be written to.
+
+    Channels-last stays channels-last; every other layout becomes contiguous.
+
+    >>> import torch
+    >>> full, planes = empty_planes(torch.zeros(2, 3, 4, 5))
+    >>> full.shape, planes.shape
+    (torch.Size([2, 3, 4, 5]), torch.Size([2, 3, 20]))
+    """
+    n, c, *spatial = like.shape
+    voxels = like[0, 0].numel()
+    if like.stride(1) == 1 and c > 1:
+        planes = like.new_empty(n, voxels, c).transpose(1, 2)
+    else:
+        planes = like.new_empty(n, c, voxels)
+    return planes.unflatten(2, spatial), planes

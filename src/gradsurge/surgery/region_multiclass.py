@@ -1,0 +1,43 @@
+"""Region sums and fields of one piece with C >= 3 exclusive classes."""
+
+import torch
+from torch import Tensor
+
+from gradsurge.surgery.multiclass import multiclass_field
+from gradsurge.surgery.precision import sum_dtype
+from gradsurge.surgery.rule import SurgeryRule
+
+
+def multiclass_sums(
+    z: Tensor, truth: Tensor, valid: Tensor | None, *, nll: bool, hard: bool
+) -> Tensor:
+    """Return (7, N, C) sums of a piece: p y, p, NLL of the true class, y, mask y, mask, 1.
+
+    ``truth`` is hard one-hot (N, C, V), zero where a voxel does not count.
+    """
+    p = z.softmax(dim=1)
+    p = p if valid is None else p.mul_(valid.unsqueeze(1))
+    zero = torch.zeros(z.shape[:2], dtype=z.dtype, device=z.device)
+    nll_sum, h_sums, voxels = zero, (zero, zero), zero + z.shape[-1]
+    if valid is not None:
+        voxels = zero + valid.sum(-1, keepdim=True)
+    if nll:
+        nll_sum = (z.logsumexp(dim=1, keepdim=True) - z).mul_(truth).sum(-1)
+    if hard:
+        mask = (z == z.amax(dim=1, keepdim=True)).to(z.dtype)
+        mask = mask if valid is None else mask.mul_(valid.unsqueeze(1))
+        h_sums = (mask * truth).sum(-1), mask.sum(-1)
+    sums = ((p * truth).sum(-1), p.sum(-1), nll_sum, truth.sum(-1), *h_sums, voxels)
+    return torch.stack(sums).to(sum_dtype(z.device))
+
+
+def multiclass_region_field(
+    z: Tensor, truth: Tensor, slopes: Tensor, rule: SurgeryRule | None, blend: float, *, nll: bool
+) -> Tensor:
+    """Return the field (N, C, V) from dL/dI, dL/dP, dL/dNLL, (3, N, C)."""
+    intersection, predicted, ce = slopes.to(z.dtype).unsqueeze(-1)
+    at_truth = ((predicted + intersection) * truth).sum(dim=1, keepdim=True)
+    difference = predicted - at_truth  # right for every class but the true one
+    difference = difference + truth * intersection
+    extra = (ce * truth).sum(dim=1, keepdim=True) if nll else None
+    return multiclass_field(z, truth, difference, rule, blend, extra)

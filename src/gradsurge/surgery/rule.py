@@ -1,0 +1,36 @@
+"""The parameters of the surgery, checked once."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SurgeryRule:
+    """What replaces p(1-p) in the backward pass: s e (1 - e^n)(1 - (1-e)^n), with e = abs(y - p).
+
+    Args:
+        decline: the exponent n > 0 of the decline near 0 and 1; None leaves both factors out.
+        scale: the factor s > 0.
+
+    >>> SurgeryRule()
+    SurgeryRule(decline=20.0, scale=0.25)
+    """
+
+    decline: float | None = 20.0
+    scale: float = 0.25
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a positive finite number."""
+        if self.decline is not None and not (self.decline > 0 and math.isfinite(self.decline)):
+            raise ValueError(
+                f"decline: expected a number > 0 or None (no decline), got {self.decline!r}"
+            )
+        if not (self.scale > 0 and math.isfinite(self.scale)):
+            raise ValueError(f"scale: expected a number > 0, got {self.scale!r}")
+
+
+def check_blend(blend: float) -> float:
+    """Return ``blend`` if it lies in [0, 1]: 0 is the plain gradient, 1 the surgery."""
+    if not 0.0 <= blend <= 1.0:
+        raise ValueError(f"blend: expected a number from 0 (plain) to 1 (surgery), got {blend!r}")
+    return blend

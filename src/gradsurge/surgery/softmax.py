@@ -1,0 +1,50 @@
+"""surgery_softmax: softmax going forward, the operated field going back."""
+
+from torch import Tensor
+
+from gradsurge.surgery.operator import Operation, operate
+from gradsurge.surgery.rule import SurgeryRule, check_blend
+
+
+def surgery_softmax(
+    logits: Tensor,
+    target: Tensor,
+    decline: float | None = 20.0,
+    scale: float = 0.25,
+    ignore_index: int | None = None,
+    *,
+    mask: Tensor | None = None,
+    blend: float = 1.0,
+    check: bool = True,
+) -> Tensor:
+    """Softmax over the classes whose backward pass scales with the error instead of p(1-p).
+
+    Forward: p = softmax(z) over axis 1.
+
+    Backward, with g = dL/dp, true class t, e = 1 - p_t and D = (1 - e^n)(1 - (1-e)^n):
+    F_c = s D p_c (g_c - g_t) for c != t, and F_t = -sum of the others. For two classes that is the
+    paper's F_fg = s e D (g_fg - g_bg), which also takes soft labels, e = abs(y - p).
+
+    Args:
+        logits: z, (N, C, *S), C >= 2, one to three spatial axes.
+        target: class indices (N, *S) or (N, 1, *S), or one-hot (N, C, *S); for C = 2 one-hot labels
+            may be soft.
+        decline: the exponent n > 0; None leaves D out.
+        scale: the factor s.
+        ignore_index: class index of voxels that get no gradient, whatever the loss says.
+        mask: voxels that count, (N, *S) or (N, 1, *S), non-zero where they do.
+        blend: share of the surgery; the rest is the plain softmax gradient.
+        check: look at label values and for NaN (one reduction each).
+
+    Reference: Lux et al., Beyond scalar losses, MIDL 2026; C > 2 is ours (docs/theory.md).
+
+    >>> import torch
+    >>> z = torch.tensor([[[0.0], [40.0]]], requires_grad=True)  # certain, and wrong
+    >>> p = surgery_softmax(z, torch.tensor([[0]]), decline=None)
+    >>> p[0, 1].sum().backward()
+    >>> z.grad.flatten().tolist()
+    [-0.25, 0.25]
+    """
+    rule = SurgeryRule(decline, scale)
+    how = Operation("softmax", rule, check_blend(blend), ignore_index, check=check)
+    return operate(logits, target, how, mask)

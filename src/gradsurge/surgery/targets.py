@@ -1,0 +1,190 @@
+"""What may be passed as logits and labels, and the errors for everything else.
+
+Shapes use one legend in the whole package: N samples, C classes (channels), ``*S`` one to three
+spatial axes, V voxels (the product of ``*S``).
+
+Checks of shape, dtype and device are free and always on. Checks of values (`check_labels`,
+`check_finite`) cost one reduction each, so callers can turn them off; they are skipped while
+`torch.compile` traces, where a decision on data would break the graph.
+"""
+
+import torch
+from torch import Tensor
+
+SPATIAL_RANKS = (1, 2, 3)
+
+
+def check_logits(logits: Tensor, *, min_channels: int = 1) -> None:
+    """Raise unless ``logits`` is a non-empty floating (N, C, *S) tensor with enough channels."""
+    if not isinstance(logits, Tensor):
+        raise TypeError(f"logits: expected a torch.Tensor, got {type(logits).__name__}")
+    if not logits.is_floating_point():
+        raise TypeError(f"logits: expected a floating dtype, got {logits.dtype}")
+    if logits.ndim - 2 not in SPATIAL_RANKS:
+        raise ValueError(
+            f"logits: expected (N, C, *S) with one to three spatial axes, got shape "
+            f"{tuple(logits.shape)}; add a batch or spatial axis with unsqueeze"
+        )
+    if logits.numel() == 0:
+        raise ValueError(f"logits: expected at least one voxel, got shape {tuple(logits.shape)}")
+    if logits.shape[1] < min_channels:
+        raise ValueError(
+            f"logits: softmax needs C >= {min_channels} channels, got shape "
+            f"{tuple(logits.shape)}; for one channel use the sigmoid activation"
+        )
+
+
+def _check_target(target: Tensor, logits: Tensor) -> None:
+    if not isinstance(target, Tensor):
+        raise TypeError(f"target: expected a torch.Tensor, got {type(target).__name__}")
+    if target.is_complex():
+        raise TypeError(f"target: expected integer, bool or floating labels, got {target.dtype}")
+    if target.device != logits.device:
+        raise ValueError(
+            f"target: expected on the logits' device {logits.device}, got {target.device}; "
+            f"call target.to(logits.device)"
+        )
+
+
+def is_one_hot_shaped(target: Tensor, logits: Tensor) -> bool:
+    """Whether ``target`` is (N, C, *S), one channel a class, rather than class indices."""
+    return target.shape == logits.shape and logits.shape[1] > 1
+
+
+def class_indices(target: Tensor, logits: Tensor, *, check: bool = True) -> Tensor:
+    """Return ``target`` as class indices (N, *S); (N, 1, *S) and hard one-hot are accepted.
+
+    The dtype is left alone (a uint8 mask stays uint8); one-hot input becomes int64, and ``check``
+    makes sure that it is hard.
+    """
+    _check_target(target, logits)
+    spatial = logits.shape[2:]
+    if is_one_hot_shaped(target, logits):
+        if check:
+            check_one_hot(target)
+        return target.argmax(dim=1)
+    if target.shape == (logits.shape[0], 1, *spatial):
+        return target[:, 0]
+    if target.shape == (logits.shape[0], *spatial):
+        return target
+    n, c = logits.shape[:2]
+    raise ValueError(
+        f"target: for logits {tuple(logits.shape)} expected class indices {(n, *spatial)} or "
+        f"{(n, 1, *spatial)}, or one-hot {(n, c, *spatial)}; got {tuple(target.shape)}"
+    )
+
+
+def softmax_labels(target: Tensor, logits: Tensor, ignore_index: int | None) -> tuple[Tensor, bool]:
+    """Return labels for the softmax rule, and whether they may be soft.
+
+    They are class indices (N, *S). Floating one-hot labels of two classes become the foreground's
+    share (N, *S), which may be soft; other one-hot labels stay (N, C, *S), to be looked at where
+    values are at hand.
+    """
+    _check_target(target, logits)
+    if not is_one_hot_shaped(target, logits):
+        return class_indices(target, logits), False
+    if ignore_index is not None:
+        raise ValueError(
+            "ignore_index: needs class indices as target, got one-hot; pass a mask instead"
+        )
+    if logits.shape[1] == 2 and target.is_floating_point():
+        return target[:, 1], True
+    return target, False
+
+
+def channel_labels(target: Tensor, logits: Tensor) -> Tensor:
+    """Return ``target`` as one label in [0, 1] for every channel, shape and dtype of ``logits``."""
+    _check_target(target, logits)
+    if logits.shape[1] == 1 and target.shape == (logits.shape[0], *logits.shape[2:]):
+        target = target.unsqueeze(1)
+    if target.shape != logits.shape:
+        raise ValueError(
+            f"target: the sigmoid rule needs one label a channel, shape {tuple(logits.shape)}; "
+            f"got {tuple(target.shape)}"
+        )
+    return target
+
+
+def valid_voxels(mask: Tensor | None, logits: Tensor) -> Tensor | None:
+    """Return ``mask`` as bool, broadcastable to ``logits``: (N, *S), (N, 1, *S) or (N, C, *S)."""
+    if mask is None:
+        return None
+    _check_target(mask, logits)
+    if mask.shape == (logits.shape[0], *logits.shape[2:]):
+        mask = mask.unsqueeze(1)
+    allowed = (logits.shape[0], 1, *logits.shape[2:]), tuple(logits.shape)
+    if tuple(mask.shape) not in allowed:
+        raise ValueError(
+            f"mask: for logits {tuple(logits.shape)} expected shape {allowed[0]} or {allowed[1]}; "
+            f"got {tuple(mask.shape)}"
+        )
+    return mask != 0
+
+
+def one_mask_a_voxel(mask: Tensor) -> Tensor:
+    """Return the (N, *S) mask of a softmax, refusing one that differs between classes."""
+    if mask.shape[1] != 1:
+        raise ValueError(
+            f"mask: softmax needs one value a voxel, (N, *S) or (N, 1, *S); got {tuple(mask.shape)}"
+        )
+    return mask[:, 0]
+
+
+def check_labels(labels: Tensor, classes: int, ignore_index: int | None = None) -> None:
+    """Raise unless every label is a whole number in [0, classes) or ``ignore_index``."""
+    if torch.compiler.is_compiling():
+        return
+    if labels.is_floating_point() and not bool((labels == labels.round()).all()):
+        raise ValueError(
+            "target: expected whole class numbers, got fractions; soft labels are passed as "
+            "(N, C, *S), one channel a class"
+        )
+    kept = labels if ignore_index is None else labels.masked_fill(labels == ignore_index, 0)
+    if kept.dtype == torch.bool:
+        return
+    low, high = (int(v) for v in torch.aminmax(kept))
+    if low < 0 or high >= classes:
+        wrong = low if low < 0 else high
+        allowed = f"0..{classes - 1}" + ("" if ignore_index is None else f" or {ignore_index}")
+        raise ValueError(
+            f"target: expected labels {allowed}, got {wrong}; map it to a class, or pass "
+            f"ignore_index={wrong} if those voxels are not labelled"
+        )
+
+
+def check_one_hot(target: Tensor) -> None:
+    """Raise unless every voxel of (N, C, *S) ``target`` has exactly one 1 and else 0."""
+    if torch.compiler.is_compiling():
+        return
+    hard = bool(((target == 0) | (target == 1)).all()) and bool((target.sum(dim=1) == 1).all())
+    if not hard:
+        raise ValueError(
+            "target: the rule for more than two classes needs hard labels, exactly one 1 a voxel; "
+            "got soft or overlapping ones. Pass class indices, or use the sigmoid activation for "
+            "classes that overlap"
+        )
+
+
+def check_unit_interval(target: Tensor) -> None:
+    """Raise unless every channel label lies in [0, 1]."""
+    if torch.compiler.is_compiling() or target.dtype == torch.bool:
+        return
+    low, high = (float(v) for v in torch.aminmax(target))
+    if not (low >= 0.0 and high <= 1.0):
+        raise ValueError(
+            f"target: expected labels in [0, 1], got values from {low:g} to {high:g}; "
+            f"a 0/255 mask becomes labels with (mask > 0)"
+        )
+
+
+def check_finite(logits: Tensor) -> None:
+    """Raise if a logit is NaN. One sum decides; only a suspicious one is looked into."""
+    if torch.compiler.is_compiling() or not bool(logits.sum().isnan()):
+        return
+    bad = int(logits.isnan().sum())
+    if bad:
+        raise ValueError(
+            f"logits: expected numbers, got NaN in {bad} of {logits.numel()} values; "
+            f"the network has diverged or its input holds NaN"
+        )
