@@ -1,72 +1,111 @@
 """The rule for one logit gap d with p = sigmoid(d): two-class softmax, and every sigmoid channel.
 
-The field is F = w (dL/dp), with w = s e (1 - e^n)(1 - (1-e)^n) in place of p(1-p). Both e and 1-e
-come from the gap (sigmoid of +d and of -d), so neither is ever a difference of nearly equal
+The field is F = w (dL/dp), with w = s e (1 - e^n)(1 - (1-e)^n) in place of p(1-p). Both p and
+q = 1-p come from the gap (sigmoid of +d and of -d), so neither is ever a difference of nearly equal
 numbers, and a confidently wrong voxel keeps its gradient.
 """
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from gradsurge.surgery.decline import decline_factor
+from gradsurge.surgery.decline import half_decline
 from gradsurge.surgery.rule import SurgeryRule
 
 
-def binary_weight(
-    gap: Tensor, y: Tensor, rule: SurgeryRule | None, blend: float, *, soft: bool
-) -> tuple[Tensor, Tensor]:
-    """Return what stands for p(1-p), and the error e = abs(y - p).
+class Slopes(NamedTuple):
+    """What the loss wants at a voxel, each broadcastable to the gap.
 
-    ``gap`` and ``y`` have one shape; ``soft`` allows y strictly between 0 and 1. Without a rule, or
-    with blend 0, the weight is p(1-p) itself.
+    dL/dp is ``at_zero`` where y = 0 and ``at_one`` where y = 1 (in between, on the straight line);
+    cross-entropy, if any, weighs the two kinds of voxels with ``nll_at_zero`` and ``nll_at_one``.
     """
-    error, small = _soft_error(gap, y) if soft else _hard_error(gap, y)
-    if rule is None or blend == 0.0:
-        return _slope(gap), error
-    weight = error * (blend * rule.scale)
-    if rule.decline is not None:
-        weight = weight.mul_(decline_factor(small, rule.decline))
-    if blend < 1.0:
-        weight = weight.add_(_slope(gap), alpha=1.0 - blend)
-    return weight, error
+
+    at_zero: Tensor
+    at_one: Tensor
+    nll_at_zero: Tensor | None = None
+    nll_at_one: Tensor | None = None
+
+    def rows(self, rows: slice) -> "Slopes":
+        """Return those of some samples."""
+        zero, one = self.nll_at_zero, self.nll_at_one
+        return Slopes(
+            self.at_zero[rows],
+            self.at_one[rows],
+            None if zero is None else zero[rows],
+            None if one is None else one[rows],
+        )
+
+    def at(self, y: Tensor) -> Tensor:
+        """Return dL/dp for labels ``y``."""
+        return (y * (self.at_one - self.at_zero)).add_(self.at_zero)
 
 
-def _hard_error(gap: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return e and the smaller one of e and 1 - e: sigmoid(d) or sigmoid(-d)."""
-    signed = _away_from_label(gap, y)
-    return signed.sigmoid(), signed.abs_().neg_().sigmoid_()
+def binary_field(
+    gap: Tensor, y: Tensor, slopes: Slopes, rule: SurgeryRule | None, blend: float, *, soft: bool
+) -> Tensor:
+    """Return the field on ``gap``; ``y`` has its shape, ``soft`` allows labels between 0 and 1.
 
-
-def _soft_error(gap: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return e and the smaller one of e and 1 - e, each a sum of positive terms."""
+    Without a rule, or with blend 0, it is the ordinary gradient p(1-p) dL/dp.
+    """
     p, q = gap.sigmoid(), gap.neg().sigmoid_()
+    t = p * q
+    nll = None
+    if slopes.nll_at_zero is not None and slopes.nll_at_one is not None:
+        nll = (p * slopes.nll_at_zero).lerp_(q * -slopes.nll_at_one, y)
+    if rule is None or blend == 0.0:
+        field = slopes.at(y).mul_(t)
+    else:
+        field = _operated(p, q, t, y, slopes, rule, blend * rule.scale, soft=soft)
+        if blend < 1.0:
+            field.add_(slopes.at(y).mul_(t), alpha=1.0 - blend)
+    return field if nll is None else field.add_(nll)
+
+
+def _operated(
+    p: Tensor,
+    q: Tensor,
+    t: Tensor,
+    y: Tensor,
+    slopes: Slopes,
+    rule: SurgeryRule,
+    strength: float,
+    *,
+    soft: bool,
+) -> Tensor:
+    """Return strength e D dL/dp; overwrites p and q."""
+    half = rule.decline is not None  # half of D comes cheaper than D
+    strength = 2.0 * strength if half else strength
+    if soft:
+        error, t = _soft_error(p, q, y)
+        field = slopes.at(y).mul_(error).mul_(strength)
+    else:  # e is p or q, and e(1-e) = p q whichever it is; lerp is exact at 0 and 1
+        right = q.mul_(slopes.at_one * strength)
+        field = p.mul_(slopes.at_zero * strength).lerp_(right, y)
+    return field if rule.decline is None else field.mul_(half_decline(t, rule.decline))
+
+
+def _soft_error(p: Tensor, q: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Return e = abs(y - p) and e(1-e), both without cancellation for y in {0, 1}."""
     error = (y * q).sub_((1.0 - y).mul_(p)).abs_()
-    rest = torch.where(y > p, (1.0 - y).add_(p), q.add_(y))
-    return error, torch.minimum(error, rest)
+    rest = torch.where(y > p, (1.0 - y).add_(p), q + y)
+    return error, rest.mul_(error)
 
 
-def _slope(gap: Tensor) -> Tensor:
-    return gap.sigmoid().mul_(gap.neg().sigmoid_())
-
-
-def _away_from_label(gap: Tensor, y: Tensor) -> Tensor:
-    """Return the gap with the sign that makes its sigmoid the error."""
-    return (y * -2.0).add_(1.0).mul_(gap)
-
-
-def positive_and_negative_nll(
+def binary_nll_sums(
     gap: Tensor, y: Tensor, valid: Tensor | None, *, soft: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the sums over the last axis of -y log p and of -(1-y) log(1-p)."""
+    """Return the sums over the last axis of -(1-y) log(1-p) and of -y log p, over valid voxels."""
     if soft:
-        positive, negative = _softplus(-gap).mul_(y), _softplus(gap).mul_(1.0 - y)
-        negative = negative if valid is None else negative.mul_(valid)
-        return positive.sum(-1), negative.sum(-1)
-    nll = _softplus(_away_from_label(gap, y))
+        at_zero, at_one = _softplus(gap).mul_(1.0 - y), _softplus(-gap).mul_(y)
+        if valid is not None:
+            at_zero, at_one = at_zero.mul_(valid), at_one.mul_(valid)
+        return at_zero.sum(-1), at_one.sum(-1)
+    nll = _softplus((y * -2.0).add_(1.0).mul_(gap))
     nll = nll if valid is None else nll.mul_(valid)
     total = nll.sum(-1)
-    positive_sum = nll.mul_(y).sum(-1)
-    return positive_sum, total - positive_sum
+    at_one_sum = nll.mul_(y).sum(-1)
+    return total - at_one_sum, at_one_sum
 
 
 def _softplus(x: Tensor) -> Tensor:

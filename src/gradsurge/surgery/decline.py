@@ -5,32 +5,30 @@ import math
 import torch
 from torch import Tensor
 
-# (V_k(t) - 1) / -t for odd k, with V_k = e^k + (1-e)^k and t = e(1-e): coefficients in rising t.
-_ODD_STARTS: dict[int, tuple[float, ...]] = {
-    1: (0.0,),
-    3: (3.0,),
-    5: (5.0, -5.0),
-    7: (7.0, -14.0, 7.0),
-}
 
+def decline_factor(t: Tensor, exponent: float) -> Tensor:
+    """Return (1 - e^n)(1 - (1-e)^n) from t = e(1-e).
 
-def decline_factor(small: Tensor, exponent: float) -> Tensor:
-    """Return (1 - e^n)(1 - (1-e)^n), where ``small`` is the smaller one of e and 1 - e.
+    The factor is symmetric in e and 1-e, so it is a function of their product, which the caller
+    knows to full relative precision. Nothing here subtracts nearly equal numbers, and no voxel is
+    raised to a power where a few products do.
 
-    The factor is symmetric in e and 1 - e, so the smaller one, which the caller knows to full
-    relative precision, is enough. Nothing here subtracts nearly equal numbers, and no voxel is
-    raised to a power where a product of polynomials does.
-
-    >>> decline_factor(torch.tensor([0.5, 1e-30], dtype=torch.float64), 20.0).tolist()
+    >>> decline_factor(torch.tensor([0.25, 1e-30], dtype=torch.float64), 20.0).tolist()
     [0.999998092652..., 2e-29]
     """
+    return half_decline(t, exponent).mul_(2.0)
+
+
+def half_decline(t: Tensor, exponent: float) -> Tensor:
+    """Return half the factor: what its recurrence yields, for callers that scale anyway."""
     odd, doublings = _odd_and_doublings(exponent)
-    if odd in _ODD_STARTS:
-        return _whole(small, odd, doublings)
-    return _real(small, exponent)
+    if odd in (1, 3, 5):
+        return _by_doubling(t, odd, doublings)
+    return _by_logarithm(t, exponent)
 
 
 def _odd_and_doublings(exponent: float) -> tuple[int, int]:
+    """Split a whole number into odd * 2^doublings; (0, 0) for any other."""
     if exponent != math.floor(exponent):
         return 0, 0
     odd, doublings = int(exponent), 0
@@ -39,34 +37,36 @@ def _odd_and_doublings(exponent: float) -> tuple[int, int]:
     return odd, doublings
 
 
-def _whole(small: Tensor, odd: int, doublings: int) -> Tensor:
-    """Polynomial form for n = odd * 2^doublings.
+def _by_doubling(t: Tensor, odd: int, doublings: int) -> Tensor:
+    """Return half the factor for n = odd * 2^doublings, by a few products.
 
-    With t = e(1-e) and V_k = e^k + (1-e)^k the factor is 1 - V_n + t^n. W_k = (1 - V_k) / t obeys
-    W_2k = W_k (2 - t W_k) + 2 t^(k-1), a sum of positive terms.
+    With V_k = e^k + (1-e)^k the factor is 1 - V_n + t^n, and H_k = (1 - V_k) / 2 obeys
+    H_2k = t^k + 2 H_k (1 - H_k): sums of positive terms, so every digit stays right. In place,
+    since every fresh tensor costs cache.
     """
-    t = small - small * small
-    coefficients = _ODD_STARTS[odd]
-    w = torch.full_like(t, coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        w = w.mul_(t).add_(coefficient)
-    power = torch.ones_like(t)  # t^(k-1)
-    for _ in range(odd - 1):
-        power = power.mul_(t)
-    n = odd * 2**doublings
-    keep_last = 0.25**n > torch.finfo(t.dtype).eps / 4  # else t^n is lost in rounding anyway
-    for step in range(doublings):
-        w = torch.rsub(t * w, 2.0).mul_(w).add_(power, alpha=2.0)
-        if keep_last or step + 1 < doublings:
-            power = (power * power).mul_(t)
-    if keep_last:
-        w = w.add_(power)
-    return w.mul_(t)
+    half, power = _odd_start(t, odd)  # H_k and t^k
+    tail_counts = 0.25 ** (odd * 2**doublings) > torch.finfo(t.dtype).eps / 4
+    for left in reversed(range(doublings)):
+        half.addcmul_(half, half, value=-1.0).mul_(2.0).add_(power)
+        if left or tail_counts:
+            power.mul_(power)
+    return half.add_(power, alpha=0.5) if tail_counts else half  # else t^n is lost in rounding
 
 
-def _real(small: Tensor, exponent: float) -> Tensor:
-    """Form for any real n > 0: both factors as -expm1(n log x)."""
-    factor = torch.log1p(-small).mul_(exponent).expm1_().neg_()
-    if 0.5**exponent > torch.finfo(small.dtype).eps / 4:  # else 1 - small^n rounds to 1
-        factor = factor.mul_(torch.log(small).mul_(exponent).expm1_().neg_())
-    return factor
+def _odd_start(t: Tensor, odd: int) -> tuple[Tensor, Tensor]:
+    """Return H_k and t^k for k = 1, 3, 5."""
+    if odd == 1:
+        return torch.zeros_like(t), t.clone()
+    square = t * t
+    if odd == 3:
+        return t * 1.5, square.mul_(t)
+    return (t - square).mul_(2.5), square.mul_(square).mul_(t)
+
+
+def _by_logarithm(t: Tensor, exponent: float) -> Tensor:
+    """Return half the factor for any real n > 0: both its factors as -expm1(n log x)."""
+    small = (t * 2.0).div_(torch.rsub(t * 4.0, 1.0).clamp_min_(0.0).sqrt_().add_(1.0))
+    half = torch.log1p(-small).mul_(exponent).expm1_().mul_(-0.5)
+    if 0.5**exponent > torch.finfo(t.dtype).eps / 4:  # else 1 - small^n rounds to 1
+        half.mul_(small.log_().mul_(exponent).expm1_().neg_())
+    return half

@@ -9,7 +9,7 @@ with true label t: scale * (g_c - g_t) for each c, cross-entropy's weight (none 
 import torch
 from torch import Tensor
 
-from gradsurge.surgery.binary import binary_weight
+from gradsurge.surgery.binary import Slopes, binary_field
 from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
 from gradsurge.surgery.multiclass import multiclass_field
@@ -43,12 +43,12 @@ def _two_classes(
     z: Tensor, g: Tensor, labels: Labels, at: Piece, rule: SurgeryRule | None, blend: float
 ) -> tuple[Tensor, Tensor]:
     y, valid = labels.foreground(at, z.dtype), labels.valid(at, z.dtype)
-    weight, _ = binary_weight(z[:, 1] - z[:, 0], y, rule, blend, soft=labels.soft)
     coupling = g[:, 1] - g[:, 0]
     if valid is not None:
         coupling, y = coupling.mul_(valid), y * valid
     rates = binary_rates(coupling, y, valid).sum(dim=0)
-    foreground = weight.mul_(coupling)
+    slopes = Slopes(coupling, coupling)
+    foreground = binary_field(z[:, 1] - z[:, 0], y, slopes, rule, blend, soft=labels.soft)
     return torch.stack((foreground.neg(), foreground), dim=1), rates
 
 
@@ -76,11 +76,11 @@ def sigmoid_field(
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=c):
         at, dtype = (rows, slice(None), voxels), compute_dtype(logits)
         y, valid = labels.foreground(at, dtype), labels.valid(at, dtype)
-        weight, _ = binary_weight(z[at].to(dtype), y, rule, blend, soft=labels.soft)
         slope = g[at].to(dtype)
         if valid is not None:
             slope, y = slope * valid, y * valid
-        out[at] = weight.mul_(slope)
+        slopes = Slopes(slope, slope)
+        out[at] = binary_field(z[at].to(dtype), y, slopes, rule, blend, soft=labels.soft)
         rates += binary_rates(slope, y, valid).sum(dim=0)
     rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend
     return field, rates

@@ -12,7 +12,7 @@ class Labels:
 
     Args:
         values: class indices (N, V), or one label a channel (N, C, V).
-        ignore_index: the class index of unlabelled voxels.
+        ignore_index: the label of what is not labelled.
         mask: True where a voxel counts: (N, V), or (N, 1, V) / (N, C, V) beside channel labels.
         soft: whether a label may lie strictly between 0 and 1.
     """
@@ -25,9 +25,10 @@ class Labels:
     def foreground(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor:
         """Return the piece as 0/1 (or soft) labels; ignored voxels are 0."""
         piece = self.values[at]
+        labels = piece.to(dtype)
         if self.ignore_index is None:
-            return piece.to(dtype)
-        return (piece == 1).to(dtype)
+            return labels
+        return labels.masked_fill(piece == self.ignore_index, 0.0)
 
     def one_hot(self, at: tuple[slice, ...], classes: int, dtype: torch.dtype) -> Tensor:
         """Return the piece as (N, C, V); a label outside the classes becomes a row of zeros."""

@@ -12,12 +12,6 @@ from gradsurge.surgery.decline import decline_factor
 from gradsurge.surgery.rule import SurgeryRule
 
 
-def one_hot(labels: Tensor, classes: int, dtype: torch.dtype) -> Tensor:
-    """Return (N, V) labels as (N, C, V); a label outside the classes becomes a row of zeros."""
-    numbers = torch.arange(classes, device=labels.device)
-    return (labels.unsqueeze(1) == numbers.view(1, -1, 1)).to(dtype)
-
-
 def multiclass_field(
     logits: Tensor,
     truth: Tensor,
@@ -60,4 +54,4 @@ def multiclass_field(
 def _decline_of(others: Tensor, p: Tensor, truth: Tensor, exponent: float) -> Tensor:
     """Return D at every voxel, (N, 1, V); 1 - p_t is the sum of the others, never 1 minus p_t."""
     error, right = others.sum(1, keepdim=True), (p * truth).sum(1, keepdim=True)
-    return decline_factor(torch.minimum(error, right), exponent)
+    return decline_factor(error * right, exponent)

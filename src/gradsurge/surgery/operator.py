@@ -1,5 +1,6 @@
 """The autograd function behind surgery_softmax and surgery_sigmoid."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from torch import Tensor
 from gradsurge.surgery import targets
 from gradsurge.surgery.fields import sigmoid_field, softmax_field
 from gradsurge.surgery.labels import Labels
-from gradsurge.surgery.once import FieldFunction, loop_vmap
+from gradsurge.surgery.once import FieldFunction, call, loop_vmap
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.rule import SurgeryRule
 
@@ -28,6 +29,16 @@ class Operation:
     soft: bool = False
     nll: bool = False
     hard: bool = False
+
+    def kind(self, channels: int) -> Literal["two", "many", "channels"]:
+        """Two exclusive classes, more of them, or channels that may overlap."""
+        if self.activation == "sigmoid":
+            return "channels"
+        return "two" if channels == 2 else "many"
+
+    def label_slices(self, rows: slice, voxels: slice) -> tuple[slice, ...]:
+        """Return what picks a piece of the labels: (N, V), or (N, C, V) for channels."""
+        return (rows, voxels) if self.activation == "softmax" else (rows, slice(None), voxels)
 
 
 class SurgeryOperator(torch.autograd.Function):
@@ -62,7 +73,7 @@ class SurgeryOperator(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         """Return the field for the logits and the rates for the probe."""
-        run = _Field.forward if torch.compiler.is_compiling() else _Field.apply
+        run: Callable[..., Any] = _Field.forward if torch.compiler.is_compiling() else _Field.apply
         field, rates = run(grads[0], *ctx.saved_tensors, ctx.operation)
         return field, None, None, rates if ctx.needs_input_grad[3] else None, None
 
@@ -97,7 +108,7 @@ def flat_labels(
     """Return labels and mask with the spatial axes flattened, and hard one-hot as indices."""
     softmax = operation.activation == "softmax"
     if softmax and labels.ndim == logits.ndim:
-        labels = labels.argmax(dim=1)
+        labels = targets.one_hot_indices(labels)
     first = 1 if softmax else 2
     valid = None if mask is None else mask.flatten(first)
     return Labels(labels.flatten(first), operation.ignore_index, valid, operation.soft)
@@ -106,7 +117,7 @@ def flat_labels(
 def check_label_values(labels: Tensor, logits: Tensor, operation: Operation) -> None:
     """Raise for labels that the operation does not take."""
     if operation.activation == "sigmoid" or operation.soft:
-        targets.check_unit_interval(labels)
+        targets.check_unit_interval(labels, operation.ignore_index)
     elif labels.ndim == logits.ndim:
         targets.check_one_hot(labels)
     else:
@@ -139,5 +150,5 @@ def operate(
 ) -> Tensor:
     """Return the probabilities, with the operation's backward pass."""
     labels, valid, how = prepare(logits, target, operation, mask)
-    p: Tensor = SurgeryOperator.apply(logits, labels, valid, probe, how)
+    p: Tensor = call(SurgeryOperator, logits, labels, valid, probe, how)
     return p

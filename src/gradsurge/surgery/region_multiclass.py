@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from gradsurge.surgery.multiclass import multiclass_field
-from gradsurge.surgery.precision import sum_dtype
 from gradsurge.surgery.rule import SurgeryRule
 
 
@@ -28,14 +27,14 @@ def multiclass_sums(
         mask = mask if valid is None else mask.mul_(valid.unsqueeze(1))
         h_sums = (mask * truth).sum(-1), mask.sum(-1)
     sums = ((p * truth).sum(-1), p.sum(-1), nll_sum, truth.sum(-1), *h_sums, voxels)
-    return torch.stack(sums).to(sum_dtype(z.device))
+    return torch.stack(sums)
 
 
 def multiclass_region_field(
-    z: Tensor, truth: Tensor, slopes: Tensor, rule: SurgeryRule | None, blend: float, *, nll: bool
+    z: Tensor, truth: Tensor, slopes: Tensor, rule: SurgeryRule | None, blend: float, nll: bool
 ) -> Tensor:
     """Return the field (N, C, V) from dL/dI, dL/dP, dL/dNLL, (3, N, C)."""
-    intersection, predicted, ce = slopes.to(z.dtype).unsqueeze(-1)
+    intersection, predicted, ce = slopes.unsqueeze(-1)
     at_truth = ((predicted + intersection) * truth).sum(dim=1, keepdim=True)
     difference = predicted - at_truth  # right for every class but the true one
     difference = difference + truth * intersection

@@ -6,23 +6,25 @@ probabilities nor their gradient ever exist as a whole tensor. Cross-entropy joi
 pass as one more sum. The backward pass reads the logits once more and writes the gradient.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from gradsurge.surgery import targets
+from gradsurge.surgery.binary import binary_field
 from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
-from gradsurge.surgery.once import FieldFunction, loop_vmap
+from gradsurge.surgery.once import FieldFunction, call, loop_vmap
 from gradsurge.surgery.operator import Operation, check_label_values, flat_labels, prepare
 from gradsurge.surgery.planes import empty_planes
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
 from gradsurge.surgery.rates import region_rates
 from gradsurge.surgery.region_binary import (
+    GAP_SUMS,
     channel_slopes,
     channel_sums,
-    gap_field,
     gap_sums,
     two_class_slopes,
     two_class_sums,
@@ -56,7 +58,7 @@ def region_sums(
 ) -> RegionSums:
     """Return the sums of a batch, differentiable by the operation's rule (plain without one)."""
     labels, valid, how = prepare(logits, target, operation, mask)
-    soft, fixed = _RegionSums.apply(logits, labels, valid, probe, how)
+    soft, fixed = call(_RegionSums, logits, labels, valid, probe, how)
     return RegionSums(*soft.unbind(), *fixed.unbind())
 
 
@@ -80,7 +82,7 @@ class _RegionSums(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        run = _Field.forward if torch.compiler.is_compiling() else _Field.apply
+        run: Callable[..., Any] = _Field.forward if torch.compiler.is_compiling() else _Field.apply
         field, rates = run(grads[0], *ctx.saved_tensors, ctx.how)
         return field, None, None, rates if ctx.needs_input_grad[3] else None, None
 
@@ -109,47 +111,48 @@ class _Field(FieldFunction):
 
 def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
     """Return the (7, N, C) sums of `RegionSums`, piece by piece."""
-    (n, c), z, dtype = logits.shape[:2], logits.flatten(2), compute_dtype(logits)
-    two_classes = how.activation == "softmax" and c == 2
-    sums = torch.zeros(7, n, c, dtype=sum_dtype(logits.device), device=logits.device)
-    for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if two_classes else c):
-        piece = z[rows, :, voxels].to(dtype)
-        at = (rows, voxels) if how.activation == "softmax" else (rows, slice(None), voxels)
+    n, c = logits.shape[:2]
+    z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
+    shape = {"two": (GAP_SUMS, n), "channels": (GAP_SUMS, n, c), "many": (7, n, c)}[kind]
+    sums = torch.zeros(shape, dtype=sum_dtype(logits.device), device=logits.device)
+    for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c):
+        piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
         valid = labels.valid(at, dtype)
-        if how.activation == "softmax" and c > 2:
+        if kind == "many":
             truth = labels.one_hot(at, c, dtype)
-            sums[:, rows] += multiclass_sums(piece, truth, valid, nll=how.nll, hard=how.hard)
-            continue
-        gap = piece[:, 1] - piece[:, 0] if two_classes else piece
-        y = labels.foreground(at, dtype)
-        gaps = gap_sums(gap, y, valid, nll=how.nll, hard=how.hard, soft=labels.soft)
-        sums[:, rows] += two_class_sums(gaps) if two_classes else channel_sums(gaps)
-    return sums
+            part = multiclass_sums(piece, truth, valid, nll=how.nll, hard=how.hard)
+        else:
+            gap = piece[:, 1] - piece[:, 0] if kind == "two" else piece
+            y = labels.foreground(at, dtype)
+            part = gap_sums(gap, y, valid, nll=how.nll, hard=how.hard, soft=labels.soft)
+        sums[:, rows].add_(part)
+    if kind == "many":
+        return sums
+    return two_class_sums(sums) if kind == "two" else channel_sums(sums)
 
 
 def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation) -> Tensor:
     """Return the field on the logits, written piece by piece."""
-    (n, c), z, dtype = logits.shape[:2], logits.flatten(2), compute_dtype(logits)
-    two_classes = how.activation == "softmax" and c == 2
-    along_gap = two_class_slopes(slopes) if two_classes else channel_slopes(slopes)
+    n, c = logits.shape[:2]
+    z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
+    slopes = slopes.to(dtype)
+    along_gap = (two_class_slopes if kind == "two" else channel_slopes)(slopes, nll=how.nll)
     field, out = empty_planes(logits)
-    for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if two_classes else c):
-        piece = z[rows, :, voxels].to(dtype)
-        at = (rows, voxels) if how.activation == "softmax" else (rows, slice(None), voxels)
+    pieces = blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c)
+    for rows, voxels in reversed(list(pieces)):  # what was summed last is still in the cache
+        piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
         valid = labels.valid(at, dtype)
-        if how.activation == "softmax" and c > 2:
+        if kind == "many":
             truth = labels.one_hot(at, c, dtype)
-            values = multiclass_region_field(
-                piece, truth, slopes[:, rows], how.rule, how.blend, nll=how.nll
-            )
-            out[rows, :, voxels] = values if valid is None else values.mul_(valid.unsqueeze(1))
-            continue
-        gap = piece[:, 1] - piece[:, 0] if two_classes else piece
-        constants = along_gap.rows(rows, dtype)
-        y = labels.foreground(at, dtype)
-        values = gap_field(gap, y, constants, how.rule, how.blend, nll=how.nll, soft=labels.soft)
+            of_rows = slopes[:, rows]
+            values = multiclass_region_field(piece, truth, of_rows, how.rule, how.blend, how.nll)
+            valid = valid if valid is None else valid.unsqueeze(1)
+        else:
+            gap = piece[:, 1] - piece[:, 0] if kind == "two" else piece
+            y, at_rows = labels.foreground(at, dtype), along_gap.rows(rows)
+            values = binary_field(gap, y, at_rows, how.rule, how.blend, soft=labels.soft)
         values = values if valid is None else values.mul_(valid)
-        if two_classes:
+        if kind == "two":
             out[rows, 1, voxels] = values
             out[rows, 0, voxels] = values.neg_()
         else:

@@ -51,6 +51,11 @@ def is_one_hot_shaped(target: Tensor, logits: Tensor) -> bool:
     return target.shape == logits.shape and logits.shape[1] > 1
 
 
+def one_hot_indices(target: Tensor) -> Tensor:
+    """Return hard one-hot labels (N, C, *S) as class indices (N, *S)."""
+    return (target.to(torch.uint8) if target.dtype == torch.bool else target).argmax(dim=1)
+
+
 def class_indices(target: Tensor, logits: Tensor, *, check: bool = True) -> Tensor:
     """Return ``target`` as class indices (N, *S); (N, 1, *S) and hard one-hot are accepted.
 
@@ -62,7 +67,7 @@ def class_indices(target: Tensor, logits: Tensor, *, check: bool = True) -> Tens
     if is_one_hot_shaped(target, logits):
         if check:
             check_one_hot(target)
-        return target.argmax(dim=1)
+        return one_hot_indices(target)
     if target.shape == (logits.shape[0], 1, *spatial):
         return target[:, 0]
     if target.shape == (logits.shape[0], *spatial):
@@ -166,10 +171,12 @@ def check_one_hot(target: Tensor) -> None:
         )
 
 
-def check_unit_interval(target: Tensor) -> None:
-    """Raise unless every channel label lies in [0, 1]."""
+def check_unit_interval(target: Tensor, ignore_index: int | None = None) -> None:
+    """Raise unless every channel label lies in [0, 1] or is ``ignore_index``."""
     if torch.compiler.is_compiling() or target.dtype == torch.bool:
         return
+    if ignore_index is not None:
+        target = target.masked_fill(target == ignore_index, 0)
     low, high = (float(v) for v in torch.aminmax(target))
     if not (low >= 0.0 and high <= 1.0):
         raise ValueError(
@@ -188,3 +195,32 @@ def check_finite(logits: Tensor) -> None:
             f"logits: expected numbers, got NaN in {bad} of {logits.numel()} values; "
             f"the network has diverged or its input holds NaN"
         )
+
+
+def check_not_probabilities(logits: Tensor, activation: str) -> None:
+    """Raise if ``logits`` look like probabilities: an activation too many.
+
+    A sample of voxels decides; only if all of it looks so, the whole tensor is looked at. Softmax
+    output sums to 1 over the channels, which logits do by accident only; sigmoid output is told
+    from logits by all of at least 64 values lying in [0, 1], some below 0.5 and some above.
+    """
+    if torch.compiler.is_compiling():
+        return
+    flat = logits.detach().flatten(2)
+    step = max(1, flat.shape[2] // 1024)
+    if all(_look_like_probabilities(part, activation) for part in (flat[:, :, ::step], flat)):
+        raise ValueError(
+            f"logits: expected raw network outputs, got values that all lie in [0, 1]"
+            f"{' and sum to 1 over the channels' if activation == 'softmax' else ''}; the loss "
+            f"applies the {activation} itself, so take yours off the network (or pass check=False "
+            f"if these really are logits)"
+        )
+
+
+def _look_like_probabilities(values: Tensor, activation: str) -> bool:
+    low, high = (float(v) for v in torch.aminmax(values))
+    if not (low >= 0.0 and high <= 1.0):
+        return False
+    if activation == "softmax":
+        return bool(((values.sum(dim=1) - 1.0).abs() < 1e-3).all())
+    return values.numel() >= 64 and low < 0.5 < high

@@ -1,0 +1,134 @@
+"""Measure, while a surgery loss trains, where its field comes to rest.
+
+On voxels that the network cannot tell apart the field vanishes where the pull of the foreground
+voxels, r (1-p) G_fg, equals that of the background voxels, (1-r) p G_bg. So p is the true
+posterior r, shifted by log(G_fg / G_bg) in the logit. G is the field divided by e (and by the
+decline, which both sides share): one number a batch for most losses, averaged here over time.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.precision import sum_dtype
+
+
+class Equilibrium(NamedTuple):
+    """Mean rates of K separate problems with L labels each (softmax: 1 of C, sigmoid: C of 2).
+
+    ``region[k, t, c]`` is what the region loss pulls a voxel of true label t towards c, divided by
+    p_c and the decline; ``cross_entropy[k, t]`` is cross-entropy's share, the same for every c.
+    ``decline`` is the exponent, None for no decline.
+    """
+
+    region: Tensor
+    cross_entropy: Tensor
+    decline: float | None
+    activation: Activation = "softmax"
+
+    def shift(self) -> Tensor:
+        """Return log(G_fg / G_bg) of each class against background (label 0), shape (C,).
+
+        For softmax the first entry, background, is 0. A class that was never seen is NaN.
+        """
+        total = self.region + self.cross_entropy.unsqueeze(-1)
+        b = torch.log(total[:, :, 0] / total[:, 0, :])
+        if self.activation == "sigmoid":
+            return b[:, 1]
+        return torch.cat((torch.zeros_like(b[0, :1]), b[0, 1:]))
+
+
+class EquilibriumMeter(nn.Module):
+    """Running means of the rates, fed by the backward pass.
+
+    The surgery functions return the rates as the gradient of a probe tensor, so measuring needs no
+    side effect inside the graph; a hook on the probe adds them up here.
+
+    Args:
+        decline: the exponent of the rule that is measured.
+        momentum: how much of the past is kept at each step; 0.99 looks back a hundred steps.
+        classes: number of classes, only needed to compile a loss before its first use.
+        activation: "softmax" or "sigmoid".
+    """
+
+    totals: Tensor
+
+    def __init__(
+        self,
+        decline: float | None,
+        *,
+        activation: Activation = "softmax",
+        classes: int = 2,
+        momentum: float = 0.99,
+    ) -> None:
+        super().__init__()
+        if not 0.0 <= momentum < 1.0:
+            raise ValueError(f"momentum: expected a number in [0, 1), got {momentum!r}")
+        self.decline, self.activation, self.momentum = decline, activation, momentum
+        self.register_buffer("totals", torch.empty(0))
+        self._start(self._shape(classes), torch.device("cpu"))
+
+    def _shape(self, classes: int) -> tuple[int, int, int]:
+        return (1, classes, classes + 2) if self.activation == "softmax" else (classes, 2, 4)
+
+    def _start(self, shape: tuple[int, ...], device: torch.device) -> None:
+        self.totals = torch.zeros(shape, dtype=sum_dtype(device), device=device)
+        self._attach()
+
+    def _attach(self) -> None:
+        self._probe = torch.zeros_like(self.totals, requires_grad=True)
+        self._probe.register_post_accumulate_grad_hook(self._fold)
+
+    def probe(self, logits: Tensor) -> Tensor | None:
+        """Return the tensor whose gradient will be the rates; None where nothing is learnt."""
+        if not (self.training and torch.is_grad_enabled()):
+            return None
+        shape = self._shape(logits.shape[1])
+        if self._probe.shape != shape or self._probe.device != logits.device:
+            if torch.compiler.is_compiling():
+                raise RuntimeError(
+                    f"equilibrium: built for {tuple(self._probe.shape)} on {self._probe.device}, "
+                    f"used with {logits.shape[1]} classes on {logits.device}; before compiling, "
+                    f"pass classes={logits.shape[1]} to the loss and move it with .to(device)"
+                )
+            self._start(shape, logits.device)
+        return self._probe
+
+    def _fold(self, probe: Tensor) -> None:
+        rates, probe.grad = probe.grad, None
+        if rates is not None and bool(rates.isfinite().all()):  # an overflown AMP step is skipped
+            self.totals.mul_(self.momentum).add_(rates)
+
+    def result(self) -> Equilibrium:
+        """Return the mean rates measured so far."""
+        if not bool(self.totals[..., -1].any()):
+            raise RuntimeError(
+                "equilibrium: nothing measured yet; it is measured in the backward pass, so train "
+                "some steps (with blend > 0) or load a state_dict first"
+            )
+        means = self.totals / self.totals[..., -1:]
+        return Equilibrium(means[..., :-2], means[..., -2], self.decline, self.activation)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "EquilibriumMeter":
+        kept = self.totals
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        device = self.totals.device  # moved, but never rounded to half
+        self.totals = kept.to(device, sum_dtype(device))
+        self._attach()
+        return self
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        saved = state_dict.get(prefix + "totals")
+        if isinstance(saved, Tensor) and saved.shape != self.totals.shape:
+            self._start(tuple(saved.shape), self.totals.device)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_probe"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._attach()

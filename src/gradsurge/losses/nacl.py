@@ -1,0 +1,108 @@
+"""NACL: cross-entropy with logits held near the class proportions of the neighbourhood."""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gradsurge.losses.cross_entropy import hard_cross_entropy
+from gradsurge.losses.voxels import (
+    ClassWeights,
+    check_class_weights,
+    check_number,
+    class_numbers,
+    one_hot,
+    weights_for,
+    window_sum,
+    working_logits,
+)
+
+
+def neighbourhood_proportions(
+    labels: Tensor, *, kept: Tensor | None = None, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """Return each class's share of the labelled voxels in the 3^d window, centre included.
+
+    The window ends at the border, and voxels where ``kept`` (N, 1, *S) is False are not counted, so
+    the shares sum to one wherever the window holds a label, and are 0 where it holds none.
+
+    >>> neighbourhood_proportions(torch.tensor([[[1, 0, 0], [0, 1, 1]]]))
+    tensor([[[0.5000, 0.3333, 0.0000],
+             [0.5000, 0.6667, 1.0000]]])
+    """
+    if kept is None:
+        kept = torch.ones((1, 1, *labels.shape[2:]), dtype=torch.bool, device=labels.device)
+    else:
+        labels = labels.bool() & kept
+    # A window holds at most 27 voxels, so bytes do; that is four times less to move than floats.
+    counts = window_sum(labels.to(torch.uint8), 1, replicate=False)
+    total = window_sum(kept.to(torch.uint8), 1, replicate=False).clamp(min=1)
+    return counts.to(dtype).div_(total)
+
+
+class NACL(nn.Module):
+    """Neighbour-aware calibration loss: cross-entropy plus a penalty on the raw logits.
+
+    Forward: L = CE(z, y) + strength * mean over voxels and classes of abs(tau_c - z_c), where tau_c
+    is the share of class c among the labelled voxels of the 3^d window round the voxel, the centre
+    included. The window ends at the image's border: there tau is the share among the voxels that
+    exist (MONAI's NACLLoss pads with zeros instead, so that its border targets sum to less than
+    one; inside the image both agree).
+
+    Backward: dL/dz_c = (p_c - y_c) / V + strength * sign(z_c - tau_c) / (C V) for V voxels in the
+    batch; with norm "l2" the penalty is (tau_c - z_c)^2, its slope 2 (z_c - tau_c) / (C V).
+
+    Args:
+        strength: weight of the penalty, >= 0.
+        norm: "l1" (the paper's) or "l2".
+        class_weights: one number >= 0 a class; they weigh the cross-entropy, not the penalty.
+        ignore_index: class index of voxels that contribute neither value nor gradient; they are
+            not counted in their neighbours' windows either.
+        check: look at label values and for NaN (a reduction each).
+
+    Shapes: logits (N, C, *S), C >= 2; target (N, *S) or (N, 1, *S) class indices or hard one-hot
+    (N, C, *S). Softmax only.
+
+    Reference: Murugesan et al., Neighbor-aware calibration of segmentation networks with
+    penalty-based constraints, Medical Image Analysis 2025.
+
+    >>> logits = torch.tensor([[[0.0, 0.0], [1.0, 3.0]]])
+    >>> round(NACL()(logits, torch.tensor([[1, 0]])).item(), 4)  # CE 1.6809 + 0.1 * 4 / 4
+    1.7809
+    """
+
+    class_weights: Tensor | None
+
+    def __init__(
+        self,
+        strength: float = 0.1,
+        *,
+        norm: Literal["l1", "l2"] = "l1",
+        class_weights: ClassWeights = None,
+        ignore_index: int | None = None,
+        check: bool = True,
+    ) -> None:
+        super().__init__()
+        if norm not in ("l1", "l2"):
+            raise ValueError(f"norm: expected 'l1' or 'l2', got {norm!r}")
+        self.strength = check_number("strength", strength, least=0.0)
+        self.norm = norm
+        self.ignore_index = ignore_index
+        self.check = check
+        self.register_buffer("class_weights", check_class_weights(class_weights), persistent=False)
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        z = working_logits(logits, min_channels=2, check=self.check)
+        numbers, kept = class_numbers(target, z, self.ignore_index, check=self.check)
+        labels = one_hot(numbers, z.shape[1], kept)
+        tau = neighbourhood_proportions(labels, kept=kept, dtype=z.dtype)
+        ce = hard_cross_entropy(z, numbers, kept, weights_for(z, self.class_weights))
+        return ce + self.strength * self._penalty(z, tau, kept)
+
+    def _penalty(self, z: Tensor, tau: Tensor, kept: Tensor | None) -> Tensor:
+        distance = F.l1_loss if self.norm == "l1" else F.mse_loss
+        if kept is None:
+            return distance(z, tau)
+        total = distance(z.masked_fill(~kept, 0.0), tau.masked_fill(~kept, 0.0), reduction="sum")
+        return total / (kept.sum().clamp(min=1) * z.shape[1])

@@ -1,0 +1,122 @@
+"""Surgery on any loss of probabilities, MONAI's included."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
+from gradsurge.losses.foreign import check_takes_probabilities, wants_class_indices
+from gradsurge.losses.region import RegionLoss
+from gradsurge.losses.voxels import check_activation
+from gradsurge.surgery import targets
+from gradsurge.surgery.operator import Activation, Operation, operate
+from gradsurge.surgery.precision import compute_dtype
+from gradsurge.surgery.rule import SurgeryRule, check_blend
+
+
+class Surgery(nn.Module):
+    r"""Wrap a loss of (probabilities, one-hot labels) so that its backward pass is operated on.
+
+    Forward: region_loss(softmax(z), y), unchanged.
+
+    Backward: the loss's own dL/dp, brought to the logits by the rule of `surgery_softmax` or
+    `surgery_sigmoid` instead of the chain rule.
+
+    Args:
+        region_loss: any (probabilities, one_hot) -> scalar: MONAI's DiceLoss, TverskyLoss,
+            GeneralizedDiceLoss, or your own. It must not apply a softmax or sigmoid itself.
+        activation: "softmax" or "sigmoid".
+        decline: the exponent n of the decline, None for none.
+        scale: the factor s.
+        ignore_index: label of voxels that count nowhere: their probability and label are passed on
+            as 0.
+        check: look at label values, for NaN, and for probabilities passed as logits.
+        classes: number of classes, only needed to compile the loss before its first use.
+
+    Shapes: logits (N, C, *S); target class indices (N, *S), (N, 1, *S), or one-hot (N, C, *S).
+
+    >>> def dice(p, y):
+    ...     return 1 - 2 * (p * y)[:, 1].sum() / (p + y)[:, 1].sum()
+    >>> z = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]], requires_grad=True)
+    >>> Surgery(dice)(z, torch.tensor([[0, 1]])).backward()  # both voxels certain, and wrong
+    >>> abs(z.grad).max().item() > 1e-4  # the plain gradient is 2000 times smaller
+    True
+    """
+
+    def __init__(
+        self,
+        region_loss: Callable[[Tensor, Tensor], Tensor],
+        activation: Activation = "softmax",
+        decline: float | None = 20.0,
+        scale: float = 0.25,
+        *,
+        ignore_index: int | None = None,
+        check: bool = True,
+        classes: int = 2,
+    ) -> None:
+        super().__init__()
+        check_activation(activation, ignore_index)
+        if isinstance(region_loss, RegionLoss):
+            raise TypeError(
+                f"region_loss: {type(region_loss).__name__} of gradsurge takes logits; operate on "
+                f"it with {type(region_loss).__name__}(surgery=SurgeryRule(...)) or make_loss"
+            )
+        check_takes_probabilities(region_loss)
+        self.region_loss, self.activation = region_loss, activation
+        self.rule = SurgeryRule(decline, scale)
+        self.ignore_index, self.check = ignore_index, check
+        self._blend = 1.0
+        self.meter = EquilibriumMeter(decline, activation=activation, classes=classes)
+
+    def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        targets.check_logits(logits)
+        z = logits.to(compute_dtype(logits))
+        if self.check:
+            targets.check_not_probabilities(z, self.activation)
+        how = Operation(self.activation, self.rule, self._blend, self.ignore_index, self.check)
+        p = operate(z, target, how, mask, self.meter.probe(z))
+        labels, kept = self._labels(target, z, mask)
+        if kept is not None:
+            p, labels = p * kept, labels * kept
+        loss: Tensor = self.region_loss(p, self._as_wanted(labels))
+        return loss
+
+    def _labels(
+        self, target: Tensor, z: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return one label a channel, (N, C, *S), and what counts of them."""
+        kept = targets.valid_voxels(mask, z)
+        if self.activation == "sigmoid" or targets.is_one_hot_shaped(target, z):
+            labels = targets.channel_labels(target, z)
+            ignored = None if self.ignore_index is None else labels == self.ignore_index
+        else:
+            indices = targets.class_indices(target, z).unsqueeze(1)
+            ignored = None if self.ignore_index is None else indices == self.ignore_index
+            numbers = torch.arange(z.shape[1], device=z.device)
+            labels = indices == numbers.view(1, -1, *[1] * (z.ndim - 2))
+        if ignored is not None:
+            kept = ~ignored if kept is None else kept & ~ignored
+        return labels.to(z.dtype), kept
+
+    def _as_wanted(self, labels: Tensor) -> Tensor:
+        if wants_class_indices(self.region_loss):
+            return labels.argmax(dim=1, keepdim=True)
+        return labels
+
+    @property
+    def blend(self) -> float:
+        """Share of the surgery in the gradient, settable while training: 0 plain, 1 surgery."""
+        return self._blend
+
+    @blend.setter
+    def blend(self, value: float) -> None:
+        self._blend = check_blend(value)
+
+    def equilibrium(self) -> Equilibrium:
+        """Return the measured rates of the field, see `gradsurge.losses.equilibrium`."""
+        return self.meter.result()
+
+    def equilibrium_shift(self) -> Tensor:
+        """Return by how much each class's logit settles above the posterior's, shape (C,)."""
+        return self.equilibrium().shift()
