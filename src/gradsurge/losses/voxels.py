@@ -19,6 +19,7 @@ from gradsurge.surgery.targets import (
     check_logits,
     check_unit_interval,
     class_indices,
+    possible_ignore_index,
 )
 
 ClassWeights = Sequence[float] | Tensor | None
@@ -116,6 +117,7 @@ def class_numbers(
     if has_class_channels(target, logits, ignore_index):
         return class_indices(target, logits, check=check), None
     numbers = class_indices(target, logits)
+    ignore_index = possible_ignore_index(numbers, ignore_index)
     if check:
         check_labels(numbers, logits.shape[1], ignore_index)
     kept = None if ignore_index is None else (numbers != ignore_index).unsqueeze(1)

@@ -32,6 +32,6 @@ class WeightedSum(nn.Module):
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         of_first, of_second = self.weights
-        loss: Tensor = of_first * self.first(logits, target)
-        loss = loss + of_second * self.second(logits, target)
-        return loss
+        first: Tensor = self.first(logits, target)
+        second: Tensor = self.second(logits, target)
+        return of_first * first + of_second * second

@@ -58,7 +58,8 @@ def binary_field(
     else:
         field = _operated(p, q, t, y, slopes, rule, blend * rule.scale, soft=soft)
         if blend < 1.0:
-            field.add_(slopes.at(y).mul_(t), alpha=1.0 - blend)
+            # Not add_(alpha=...): torch.compile would compile anew for every value of blend.
+            field.add_(slopes.at(y).mul_(t).mul_(1.0 - blend))
     return field if nll is None else field.add_(nll)
 
 

@@ -47,7 +47,8 @@ def multiclass_field(
     if rule is None or blend < 1.0:
         mean = (p * difference).sum(1, keepdim=True)
         plain = (difference - mean).mul_(p)
-        field = field.add_(plain, alpha=1.0 if rule is None else 1.0 - blend)
+        # Not add_(alpha=...): torch.compile would compile anew for every value of blend.
+        field = field.add_(plain if rule is None else plain.mul_(1.0 - blend))
     return field
 
 

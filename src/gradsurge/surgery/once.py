@@ -34,7 +34,7 @@ class FieldFunction(torch.autograd.Function):
 
 def call(function: type[torch.autograd.Function], *args: Any) -> Any:
     """Apply an autograd function: the one place where torch's missing annotation is met."""
-    return function.apply(*args)  # type: ignore[no-untyped-call]
+    return function.apply(*args)
 
 
 def loop_vmap(

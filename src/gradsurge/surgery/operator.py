@@ -138,7 +138,8 @@ def prepare(
     valid = targets.valid_voxels(mask, logits)
     if valid is not None and operation.activation == "softmax":
         valid = targets.one_mask_a_voxel(valid)
-    return labels, valid, replace(operation, soft=soft)
+    ignored = targets.possible_ignore_index(labels, operation.ignore_index)
+    return labels, valid, replace(operation, soft=soft, ignore_index=ignored)
 
 
 def operate(

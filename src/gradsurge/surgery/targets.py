@@ -136,6 +136,17 @@ def one_mask_a_voxel(mask: Tensor) -> Tensor:
     return mask[:, 0]
 
 
+def possible_ignore_index(labels: Tensor, ignore_index: int | None) -> int | None:
+    """Return ``ignore_index`` if the labels' dtype can hold it.
+
+    torch compares a uint8 tensor with -1 as if it were 255, so a stray 255 would go unnoticed.
+    """
+    if ignore_index is None or labels.is_floating_point() or labels.dtype == torch.bool:
+        return ignore_index
+    limits = torch.iinfo(labels.dtype)
+    return ignore_index if limits.min <= ignore_index <= limits.max else None
+
+
 def check_labels(labels: Tensor, classes: int, ignore_index: int | None = None) -> None:
     """Raise unless every label is a whole number in [0, classes) or ``ignore_index``."""
     if torch.compiler.is_compiling():
@@ -165,9 +176,8 @@ def check_one_hot(target: Tensor) -> None:
     hard = bool(((target == 0) | (target == 1)).all()) and bool((target.sum(dim=1) == 1).all())
     if not hard:
         raise ValueError(
-            "target: the rule for more than two classes needs hard labels, exactly one 1 a voxel; "
-            "got soft or overlapping ones. Pass class indices, or use the sigmoid activation for "
-            "classes that overlap"
+            "target: expected hard one-hot labels, exactly one 1 a voxel; got soft or overlapping "
+            "ones. Pass class indices; or, for classes that overlap, use the sigmoid activation"
         )
 
 
