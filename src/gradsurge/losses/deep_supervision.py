@@ -68,6 +68,8 @@ class DeepSupervision(nn.Module):
 
     @blend.setter
     def blend(self, value: float) -> None:
+        if not hasattr(self.loss, "blend"):
+            raise ValueError(f"blend: {type(self.loss).__name__} has no surgery to blend")
         for loss in self.losses:
             loss.blend = value  # type: ignore[assignment]
 

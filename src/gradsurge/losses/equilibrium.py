@@ -84,7 +84,7 @@ class EquilibriumMeter(nn.Module):
 
     def probe(self, logits: Tensor) -> Tensor | None:
         """Return the tensor whose gradient will be the rates; None where nothing is learnt."""
-        if not (self.training and torch.is_grad_enabled()):
+        if not (self.training and torch.is_grad_enabled() and logits.requires_grad):
             return None
         shape = self._shape(logits.shape[1])
         if self._probe.shape != shape or self._probe.device != logits.device:

@@ -14,6 +14,7 @@ _OWN_ACTIVATION = {
     "from_logits": False,  # segmentation-models-pytorch
 }
 _TAKE_LOGITS = (nn.CrossEntropyLoss, nn.BCEWithLogitsLoss, nn.NLLLoss)
+_TAKE_LOGITS_TOO = ("FocalLoss",)  # by name: MONAI's and others', not worth importing
 
 
 def check_takes_probabilities(loss: Any) -> None:
@@ -23,22 +24,45 @@ def check_takes_probabilities(loss: Any) -> None:
             f"region_loss: expected a callable (probabilities, one_hot) -> scalar, got "
             f"{type(loss).__name__}"
         )
-    for part in _parts(loss):
-        kind = type(part).__name__
-        for argument, harmless in _OWN_ACTIVATION.items():
-            value = getattr(part, argument, harmless)
-            if value is not harmless and value is not None:
-                raise ValueError(
-                    f"region_loss: {kind} applies its own activation ({argument}={value!r}), so it "
-                    f"expects logits; surgery passes probabilities. Build it with "
-                    f"{argument}={harmless}"
-                )
-        if isinstance(part, _TAKE_LOGITS):
+    parts = list(_parts(loss))
+    for part in parts:
+        _check_takes_no_logits(part)
+    for part in parts:
+        _check_options(part)
+
+
+def _check_takes_no_logits(part: Any) -> None:
+    kind = type(part).__name__
+    if any(base.__module__.partition(".")[0] == "gradsurge" for base in type(part).__mro__):
+        raise TypeError(
+            f"region_loss: {kind} of gradsurge takes logits, surgery passes probabilities; a "
+            f"region loss is operated on with surgery=SurgeryRule(...), or by make_loss with a "
+            f"name that ends in -surgery"
+        )
+    if isinstance(part, _TAKE_LOGITS) or kind in _TAKE_LOGITS_TOO:
+        raise ValueError(
+            f"region_loss: contains {kind}, which expects logits; surgery passes probabilities. "
+            f"Wrap the region part alone and add the other beside it, or use "
+            f"make_loss('ce+dice-surgery')"
+        )
+
+
+def _check_options(part: Any) -> None:
+    kind = type(part).__name__
+    for argument, harmless in _OWN_ACTIVATION.items():
+        value = getattr(part, f"pre_{argument}", getattr(part, argument, harmless))
+        if value is not harmless and value is not None:
             raise ValueError(
-                f"region_loss: contains {kind}, which expects logits; surgery passes "
-                f"probabilities. Wrap the region part alone and add cross-entropy beside it, or "
-                f"use make_loss('ce+dice-surgery')"
+                f"region_loss: {kind} applies its own activation ({argument}={value!r}), so it "
+                f"expects logits; surgery passes probabilities. Build it with "
+                f"{argument}={harmless}"
             )
+    unlabelled = getattr(part, "ignore_index", None)
+    if unlabelled is not None:
+        raise ValueError(
+            f"region_loss: {kind} has its own ignore_index={unlabelled!r}, which one-hot labels "
+            f"cannot hold. Build it with ignore_index=None and pass ignore_index to Surgery"
+        )
 
 
 def wants_class_indices(loss: Any) -> bool:

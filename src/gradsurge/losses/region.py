@@ -20,6 +20,7 @@ from gradsurge.surgery.operator import Activation, Operation
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums, region_sums
 from gradsurge.surgery.rule import SurgeryRule, check_blend
+from gradsurge.surgery.targets import check_logits
 
 
 class RegionOptions(TypedDict, total=False):
@@ -116,7 +117,10 @@ class RegionLoss(nn.Module, ABC):
             nll=nll,
             hard=self.hard_statistics,
         )
-        probe = None if self.meter is None else self.meter.probe(logits)
+        check_logits(logits)  # before the meter adapts to them
+        probe = None
+        if self.meter is not None and self._blend > 0.0:
+            probe = self.meter.probe(logits)
         return region_sums(logits, target, how, mask, probe)
 
     def reduce(self, sums: RegionSums) -> Tensor:

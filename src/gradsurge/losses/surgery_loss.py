@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
 from gradsurge.losses.foreign import check_takes_probabilities, wants_class_indices
-from gradsurge.losses.region import RegionLoss
 from gradsurge.losses.voxels import check_activation
 from gradsurge.surgery import targets
 from gradsurge.surgery.operator import Activation, Operation, operate
@@ -57,11 +56,6 @@ class Surgery(nn.Module):
     ) -> None:
         super().__init__()
         check_activation(activation, ignore_index)
-        if isinstance(region_loss, RegionLoss):
-            raise TypeError(
-                f"region_loss: {type(region_loss).__name__} of gradsurge takes logits; operate on "
-                f"it with {type(region_loss).__name__}(surgery=SurgeryRule(...)) or make_loss"
-            )
         check_takes_probabilities(region_loss)
         self.region_loss, self.activation = region_loss, activation
         self.rule = SurgeryRule(decline, scale)
@@ -75,11 +69,15 @@ class Surgery(nn.Module):
         if self.check:
             targets.check_not_probabilities(z, self.activation)
         how = Operation(self.activation, self.rule, self._blend, self.ignore_index, self.check)
-        p = operate(z, target, how, mask, self.meter.probe(z))
+        probe = None if self._blend == 0.0 else self.meter.probe(z)
+        p = operate(z, target, how, mask, probe)
         labels, kept = self._labels(target, z, mask)
+        if wants_class_indices(self.region_loss):
+            self._refuse_what_indices_cannot_say(target, z, kept)
+            labels = labels.argmax(dim=1, keepdim=True)
         if kept is not None:
             p, labels = p * kept, labels * kept
-        loss: Tensor = self.region_loss(p, self._as_wanted(labels))
+        loss: Tensor = self.region_loss(p, labels)
         return loss
 
     def _labels(
@@ -92,17 +90,25 @@ class Surgery(nn.Module):
             ignored = None if self.ignore_index is None else labels == self.ignore_index
         else:
             indices = targets.class_indices(target, z).unsqueeze(1)
-            ignored = None if self.ignore_index is None else indices == self.ignore_index
+            unlabelled = targets.possible_ignore_index(indices, self.ignore_index)
+            ignored = None if unlabelled is None else indices == unlabelled
             numbers = torch.arange(z.shape[1], device=z.device)
             labels = indices == numbers.view(1, -1, *[1] * (z.ndim - 2))
         if ignored is not None:
             kept = ~ignored if kept is None else kept & ~ignored
         return labels.to(z.dtype), kept
 
-    def _as_wanted(self, labels: Tensor) -> Tensor:
-        if wants_class_indices(self.region_loss):
-            return labels.argmax(dim=1, keepdim=True)
-        return labels
+    def _refuse_what_indices_cannot_say(
+        self, target: Tensor, z: Tensor, kept: Tensor | None
+    ) -> None:
+        """Raise if the loss gets class indices, but voxels are left out or labels are soft."""
+        soft = targets.is_one_hot_shaped(target, z) and target.is_floating_point()
+        if kept is not None or soft:
+            what = "soft labels" if kept is None else "voxels left out by mask or ignore_index"
+            raise ValueError(
+                f"region_loss: {type(self.region_loss).__name__}(to_onehot_y=True) takes class "
+                f"indices, which cannot express {what}. Build it with to_onehot_y=False"
+            )
 
     @property
     def blend(self) -> float:

@@ -46,9 +46,10 @@ def binary_field(
 ) -> Tensor:
     """Return the field on ``gap``; ``y`` has its shape, ``soft`` allows labels between 0 and 1.
 
-    Without a rule, or with blend 0, it is the ordinary gradient p(1-p) dL/dp.
+    Without a rule, or with blend 0, it is the ordinary gradient p(1-p) dL/dp. Overwrites ``gap``:
+    every fresh tensor costs cache.
     """
-    p, q = gap.sigmoid(), gap.neg().sigmoid_()
+    p, q = gap.sigmoid(), gap.neg_().sigmoid_()
     t = p * q
     nll = None
     if slopes.nll_at_zero is not None and slopes.nll_at_one is not None:

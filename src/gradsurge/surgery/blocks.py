@@ -11,7 +11,7 @@ import torch
 
 # Measured on 2 cores with 1 MB of L2 each (benchmarks/surgery.py): below 64 Ki the cost of calling
 # an operation shows, above 256 Ki the pieces leave the cache. Accelerators want few launches.
-CPU_BLOCK = 1 << 18
+CPU_BLOCK = 1 << 19
 ACCELERATOR_BLOCK = 1 << 24
 
 

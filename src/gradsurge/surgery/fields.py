@@ -13,7 +13,7 @@ from gradsurge.surgery.binary import Slopes, binary_field
 from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
 from gradsurge.surgery.multiclass import multiclass_field
-from gradsurge.surgery.planes import empty_planes
+from gradsurge.surgery.planes import empty_planes, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
 from gradsurge.surgery.rule import SurgeryRule
 
@@ -33,7 +33,10 @@ def softmax_field(
         dtype = compute_dtype(logits)
         piece = z[rows, :, voxels].to(dtype), g[rows, :, voxels].to(dtype)
         values, piece_rates = piece_field(*piece, labels, (rows, voxels), rule, blend)
-        out[rows, :, voxels] = values
+        if c == 2:
+            write_pair(out[rows, :, voxels], values)
+        else:
+            out[rows, :, voxels] = values
         rates += piece_rates
     rates[:, :c] *= 0.0 if rule is None else rule.scale * blend
     return field, rates.unsqueeze(0)
@@ -44,12 +47,12 @@ def _two_classes(
 ) -> tuple[Tensor, Tensor]:
     y, valid = labels.foreground(at, z.dtype), labels.valid(at, z.dtype)
     coupling = g[:, 1] - g[:, 0]
-    if valid is not None:
-        coupling, y = coupling.mul_(valid), y * valid
+    if valid is not None:  # filled, not multiplied: the loss may say NaN there
+        coupling, y = coupling.masked_fill_(valid == 0, 0.0), y * valid
     rates = binary_rates(coupling, y, valid).sum(dim=0)
     slopes = Slopes(coupling, coupling)
     foreground = binary_field(z[:, 1] - z[:, 0], y, slopes, rule, blend, soft=labels.soft)
-    return torch.stack((foreground.neg(), foreground), dim=1), rates
+    return foreground, rates
 
 
 def _many_classes(
@@ -58,7 +61,8 @@ def _many_classes(
     truth, valid = labels.one_hot(at, z.shape[1], z.dtype), labels.valid(at, z.dtype)
     difference = g - (g * truth).sum(1, keepdim=True)
     if valid is not None:
-        difference, truth = difference.mul_(valid.unsqueeze(1)), truth.mul_(valid.unsqueeze(1))
+        kept = valid.unsqueeze(1)
+        difference, truth = difference.masked_fill_(kept == 0, 0.0), truth.mul_(kept)
     field = multiclass_field(z, truth, difference, rule, blend)
     pairs = [(difference * truth[:, t : t + 1]).sum(dim=(0, 2)) for t in range(z.shape[1])]
     counts = truth.sum(dim=(0, 2)).unsqueeze(1)
@@ -78,9 +82,9 @@ def sigmoid_field(
         y, valid = labels.foreground(at, dtype), labels.valid(at, dtype)
         slope = g[at].to(dtype)
         if valid is not None:
-            slope, y = slope * valid, y * valid
+            slope, y = slope.masked_fill(valid == 0, 0.0), y * valid
         slopes = Slopes(slope, slope)
-        out[at] = binary_field(z[at].to(dtype), y, slopes, rule, blend, soft=labels.soft)
+        out[at] = binary_field(z[at].to(dtype, copy=True), y, slopes, rule, blend, soft=labels.soft)
         rates += binary_rates(slope, y, valid).sum(dim=0)
     rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend
     return field, rates

@@ -105,10 +105,13 @@ class _Field(FieldFunction):
 def flat_labels(
     labels: Tensor, mask: Tensor | None, logits: Tensor, operation: Operation
 ) -> Labels:
-    """Return labels and mask with the spatial axes flattened, and hard one-hot as indices."""
+    """Return labels and mask with the spatial axes flattened.
+
+    Hard one-hot labels of a softmax become indices, soft ones the foreground's share.
+    """
     softmax = operation.activation == "softmax"
     if softmax and labels.ndim == logits.ndim:
-        labels = targets.one_hot_indices(labels)
+        labels = labels[:, 1] if operation.soft else targets.one_hot_indices(labels)
     first = 1 if softmax else 2
     valid = None if mask is None else mask.flatten(first)
     return Labels(labels.flatten(first), operation.ignore_index, valid, operation.soft)
@@ -116,8 +119,10 @@ def flat_labels(
 
 def check_label_values(labels: Tensor, logits: Tensor, operation: Operation) -> None:
     """Raise for labels that the operation does not take."""
-    if operation.activation == "sigmoid" or operation.soft:
+    if operation.activation == "sigmoid":
         targets.check_unit_interval(labels, operation.ignore_index)
+    elif operation.soft:
+        targets.check_pair(labels)
     elif labels.ndim == logits.ndim:
         targets.check_one_hot(labels)
     else:

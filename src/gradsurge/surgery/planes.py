@@ -1,5 +1,6 @@
 """View (N, C, *S) tensors as (N, C, V) without copying, whichever memory format they have."""
 
+import torch
 from torch import Tensor
 
 
@@ -20,3 +21,12 @@ def empty_planes(like: Tensor) -> tuple[Tensor, Tensor]:
     else:
         planes = like.new_empty(n, c, voxels)
     return planes.unflatten(2, spatial), planes
+
+
+def write_pair(out: Tensor, foreground: Tensor) -> None:
+    """Write a two-class field to (N, 2, V) ``out``: background's is the negative."""
+    out[:, 1] = foreground
+    if torch.compiler.is_compiling() or out.dtype != foreground.dtype:
+        out[:, 0] = -foreground
+    else:
+        torch.neg(foreground, out=out[:, 0])  # spares a temporary

@@ -12,18 +12,21 @@ def multiclass_sums(
 ) -> Tensor:
     """Return (7, N, C) sums of a piece: p y, p, NLL of the true class, y, mask y, mask, 1.
 
-    ``truth`` is hard one-hot (N, C, V), zero where a voxel does not count.
+    ``truth`` is hard one-hot (N, C, V).
     """
     p = z.softmax(dim=1)
-    p = p if valid is None else p.mul_(valid.unsqueeze(1))
+    if valid is not None:
+        p, truth = p.mul_(valid.unsqueeze(1)), truth * valid.unsqueeze(1)
     zero = torch.zeros(z.shape[:2], dtype=z.dtype, device=z.device)
     nll_sum, h_sums, voxels = zero, (zero, zero), zero + z.shape[-1]
     if valid is not None:
         voxels = zero + valid.sum(-1, keepdim=True)
     if nll:
-        nll_sum = (z.logsumexp(dim=1, keepdim=True) - z).mul_(truth).sum(-1)
+        minus_log_p = z.logsumexp(dim=1, keepdim=True) - z  # infinite where z is -inf
+        nll_sum = minus_log_p.masked_fill_(truth == 0, 0.0).sum(-1)
     if hard:
-        mask = (z == z.amax(dim=1, keepdim=True)).to(z.dtype)
+        numbers = torch.arange(z.shape[1], device=z.device).view(1, -1, 1)
+        mask = (z.argmax(dim=1, keepdim=True) == numbers).to(z.dtype)
         mask = mask if valid is None else mask.mul_(valid.unsqueeze(1))
         h_sums = (mask * truth).sum(-1), mask.sum(-1)
     sums = ((p * truth).sum(-1), p.sum(-1), nll_sum, truth.sum(-1), *h_sums, voxels)

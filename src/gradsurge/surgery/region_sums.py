@@ -18,7 +18,7 @@ from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
 from gradsurge.surgery.once import FieldFunction, call, loop_vmap
 from gradsurge.surgery.operator import Operation, check_label_values, flat_labels, prepare
-from gradsurge.surgery.planes import empty_planes
+from gradsurge.surgery.planes import empty_planes, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
 from gradsurge.surgery.rates import region_rates
 from gradsurge.surgery.region_binary import (
@@ -30,6 +30,7 @@ from gradsurge.surgery.region_binary import (
     two_class_sums,
 )
 from gradsurge.surgery.region_multiclass import multiclass_region_field, multiclass_sums
+from gradsurge.surgery.region_plain import plain_region_gradient
 
 
 class RegionSums(NamedTuple):
@@ -82,8 +83,13 @@ class _RegionSums(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        run: Callable[..., Any] = _Field.forward if torch.compiler.is_compiling() else _Field.apply
-        field, rates = run(grads[0], *ctx.saved_tensors, ctx.how)
+        logits, labels, mask, fixed = ctx.saved_tensors
+        compiling = torch.compiler.is_compiling()
+        if ctx.how.rule is None and torch.is_grad_enabled() and not compiling:
+            flat = flat_labels(labels, mask, logits, ctx.how)  # a second derivative may follow
+            return plain_region_gradient(grads[0], logits, flat, ctx.how), None, None, None, None
+        run: Callable[..., Any] = _Field.forward if compiling else _Field.apply
+        field, rates = run(grads[0], logits, labels, mask, fixed, ctx.how)
         return field, None, None, rates if ctx.needs_input_grad[3] else None, None
 
     @staticmethod
@@ -148,13 +154,12 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
             values = multiclass_region_field(piece, truth, of_rows, how.rule, how.blend, how.nll)
             valid = valid if valid is None else valid.unsqueeze(1)
         else:
-            gap = piece[:, 1] - piece[:, 0] if kind == "two" else piece
+            gap = piece[:, 1] - piece[:, 0] if kind == "two" else piece.clone()
             y, at_rows = labels.foreground(at, dtype), along_gap.rows(rows)
             values = binary_field(gap, y, at_rows, how.rule, how.blend, soft=labels.soft)
         values = values if valid is None else values.mul_(valid)
         if kind == "two":
-            out[rows, 1, voxels] = values
-            out[rows, 0, voxels] = values.neg_()
+            write_pair(out[rows, :, voxels], values)
         else:
             out[rows, :, voxels] = values
     return field

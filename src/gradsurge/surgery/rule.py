@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 
 @dataclass(frozen=True)
@@ -21,16 +22,22 @@ class SurgeryRule:
 
     def __post_init__(self) -> None:
         """Refuse what is not a positive finite number."""
-        if self.decline is not None and not (self.decline > 0 and math.isfinite(self.decline)):
-            raise ValueError(
-                f"decline: expected a number > 0 or None (no decline), got {self.decline!r}"
-            )
-        if not (self.scale > 0 and math.isfinite(self.scale)):
-            raise ValueError(f"scale: expected a number > 0, got {self.scale!r}")
+        if self.decline is not None:
+            _check_positive("decline", self.decline, " or None (no decline)")
+        _check_positive("scale", self.scale)
+
+
+def _check_positive(name: str, value: float, otherwise: str = "") -> None:
+    if not isinstance(value, Real):
+        raise TypeError(f"{name}: expected a number > 0{otherwise}, got {value!r}")
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name}: expected a number > 0{otherwise}, got {value!r}")
 
 
 def check_blend(blend: float) -> float:
     """Return ``blend`` if it lies in [0, 1]: 0 is the plain gradient, 1 the surgery."""
+    if not isinstance(blend, Real):
+        raise TypeError(f"blend: expected a number from 0 to 1, got {blend!r}")
     if not 0.0 <= blend <= 1.0:
         raise ValueError(f"blend: expected a number from 0 (plain) to 1 (surgery), got {blend!r}")
     return blend

@@ -12,6 +12,9 @@ import torch
 from torch import Tensor
 
 SPATIAL_RANKS = (1, 2, 3)
+# torch can store these and little else; label files (NIfTI, PNG) often come so.
+_BARE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
+_PAIR_TOLERANCE = 1e-3  # room for soft labels stored in half precision
 
 
 def check_logits(logits: Tensor, *, min_channels: int = 1) -> None:
@@ -34,16 +37,17 @@ def check_logits(logits: Tensor, *, min_channels: int = 1) -> None:
         )
 
 
-def _check_target(target: Tensor, logits: Tensor) -> None:
+def _usable(target: Tensor, logits: Tensor, name: str = "target") -> Tensor:
     if not isinstance(target, Tensor):
-        raise TypeError(f"target: expected a torch.Tensor, got {type(target).__name__}")
+        raise TypeError(f"{name}: expected a torch.Tensor, got {type(target).__name__}")
     if target.is_complex():
-        raise TypeError(f"target: expected integer, bool or floating labels, got {target.dtype}")
+        raise TypeError(f"{name}: expected integer, bool or floating values, got {target.dtype}")
     if target.device != logits.device:
         raise ValueError(
-            f"target: expected on the logits' device {logits.device}, got {target.device}; "
-            f"call target.to(logits.device)"
+            f"{name}: expected on the logits' device {logits.device}, got {target.device}; "
+            f"call {name}.to(logits.device)"
         )
+    return target.long() if target.dtype in _BARE_UNSIGNED else target
 
 
 def is_one_hot_shaped(target: Tensor, logits: Tensor) -> bool:
@@ -62,7 +66,7 @@ def class_indices(target: Tensor, logits: Tensor, *, check: bool = True) -> Tens
     The dtype is left alone (a uint8 mask stays uint8); one-hot input becomes int64, and ``check``
     makes sure that it is hard.
     """
-    _check_target(target, logits)
+    target = _usable(target, logits)
     spatial = logits.shape[2:]
     if is_one_hot_shaped(target, logits):
         if check:
@@ -82,25 +86,22 @@ def class_indices(target: Tensor, logits: Tensor, *, check: bool = True) -> Tens
 def softmax_labels(target: Tensor, logits: Tensor, ignore_index: int | None) -> tuple[Tensor, bool]:
     """Return labels for the softmax rule, and whether they may be soft.
 
-    They are class indices (N, *S). Floating one-hot labels of two classes become the foreground's
-    share (N, *S), which may be soft; other one-hot labels stay (N, C, *S), to be looked at where
-    values are at hand.
+    They are class indices (N, *S). One-hot labels stay (N, C, *S), to be looked at where values are
+    at hand; floating ones of two classes may be soft.
     """
-    _check_target(target, logits)
+    target = _usable(target, logits)
     if not is_one_hot_shaped(target, logits):
         return class_indices(target, logits), False
     if ignore_index is not None:
         raise ValueError(
             "ignore_index: needs class indices as target, got one-hot; pass a mask instead"
         )
-    if logits.shape[1] == 2 and target.is_floating_point():
-        return target[:, 1], True
-    return target, False
+    return target, logits.shape[1] == 2 and target.is_floating_point()
 
 
 def channel_labels(target: Tensor, logits: Tensor) -> Tensor:
-    """Return ``target`` as one label in [0, 1] for every channel, shape and dtype of ``logits``."""
-    _check_target(target, logits)
+    """Return ``target`` as one label in [0, 1] for every channel, shape of ``logits``."""
+    target = _usable(target, logits)
     if logits.shape[1] == 1 and target.shape == (logits.shape[0], *logits.shape[2:]):
         target = target.unsqueeze(1)
     if target.shape != logits.shape:
@@ -115,7 +116,7 @@ def valid_voxels(mask: Tensor | None, logits: Tensor) -> Tensor | None:
     """Return ``mask`` as bool, broadcastable to ``logits``: (N, *S), (N, 1, *S) or (N, C, *S)."""
     if mask is None:
         return None
-    _check_target(mask, logits)
+    mask = _usable(mask, logits, "mask")
     if mask.shape == (logits.shape[0], *logits.shape[2:]):
         mask = mask.unsqueeze(1)
     allowed = (logits.shape[0], 1, *logits.shape[2:]), tuple(logits.shape)
@@ -151,10 +152,10 @@ def check_labels(labels: Tensor, classes: int, ignore_index: int | None = None) 
     """Raise unless every label is a whole number in [0, classes) or ``ignore_index``."""
     if torch.compiler.is_compiling():
         return
-    if labels.is_floating_point() and not bool((labels == labels.round()).all()):
+    if labels.is_floating_point() and not bool((labels.frac() == 0).all()):
         raise ValueError(
-            "target: expected whole class numbers, got fractions; soft labels are passed as "
-            "(N, C, *S), one channel a class"
+            "target: expected whole class numbers, got fractions or non-finite ones; soft labels "
+            "are passed as (N, C, *S), one channel a class"
         )
     kept = labels if ignore_index is None else labels.masked_fill(labels == ignore_index, 0)
     if kept.dtype == torch.bool:
@@ -192,6 +193,20 @@ def check_unit_interval(target: Tensor, ignore_index: int | None = None) -> None
         raise ValueError(
             f"target: expected labels in [0, 1], got values from {low:g} to {high:g}; "
             f"a 0/255 mask becomes labels with (mask > 0)"
+        )
+
+
+def check_pair(target: Tensor) -> None:
+    """Raise unless the two channels of (N, 2, *S) soft ``target`` are shares of each voxel."""
+    if torch.compiler.is_compiling():
+        return
+    check_unit_interval(target)
+    low, high = (float(s) for s in torch.aminmax(target[:, 0].float() + target[:, 1].float()))
+    if not (low >= 1.0 - _PAIR_TOLERANCE and high <= 1.0 + _PAIR_TOLERANCE):
+        raise ValueError(
+            f"target: expected two channels that sum to 1 at every voxel, background and "
+            f"foreground, got sums from {low:g} to {high:g}; for channels that overlap use the "
+            f"sigmoid activation"
         )
 
 

@@ -1,0 +1,54 @@
+"""The command line: one file a command, no logic. Heavy imports stay inside the commands."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import gradsurge
+from gradsurge.cli.demo import demo
+from gradsurge.cli.figures import figures
+
+app = typer.Typer(
+    name="gradsurge",
+    help="Segmentation with Dice-type losses and probabilities you can trust.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+app.add_typer(figures, name="figures")
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"gradsurge {gradsurge.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line on stderr and exit code 2, a failure 1."""
+    try:
+        code = app(prog_name="gradsurge", standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        hint = "" if context is None else f" (see {context.command_path} --help)"
+        code = _complain(f"{error.format_message()}{hint}", error.exit_code)
+    except typer.Abort:
+        code = _complain("aborted", 1)
+    except OSError as error:
+        file = "" if error.filename is None else f"{error.filename}: "
+        code = _complain(f"{file}{error.strerror or error}", 1)
+    sys.exit(code or 0)
+
+
+def _complain(message: str, code: int) -> int:
+    typer.echo(f"gradsurge: error: {' '.join(message.split())}", err=True)
+    return code

@@ -1,0 +1,1 @@
+"""Experiments: what ties losses, data, models and measurement together."""

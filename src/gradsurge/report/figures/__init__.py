@@ -1,0 +1,1 @@
+"""One figure a file: ``compute()`` returns its data, ``draw(data)`` the figure."""

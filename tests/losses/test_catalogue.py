@@ -1,0 +1,251 @@
+"""Every loss by name: one contract for all, so that a new name is tested by being listed."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from gradsurge import LOSSES, SurgeryRule, make_loss
+from gradsurge.losses import ACE, NACL, SVLS, CrossEntropy, Dice, DicePlusPlus, WeightedSum
+
+THE_PAPERS = {"ce", "dice", "tversky", "ce+dice", "dice++", "svls", "nacl"}
+THE_PAPERS |= {"dice-surgery", "tversky-surgery", "ce+dice-surgery"}
+THE_PAPERS |= {"svls+dice", "nacl+dice", "ace+dice"}
+every_loss = pytest.mark.parametrize("name", LOSSES)
+
+
+def batch(classes=2, spatial=(6, 5), dtype=torch.float32):
+    r = torch.Generator().manual_seed(1)
+    logits = (torch.randn(2, classes, *spatial, generator=r) * 2).to(dtype)
+    return logits, torch.randint(0, classes, (2, *spatial), generator=r)
+
+
+def gradient(loss, logits, target):
+    z = logits.clone().requires_grad_()
+    value = loss(z, target)
+    value.backward()
+    return value.detach(), z.grad
+
+
+def test_the_rows_of_the_papers_tables_are_there():
+    assert set(LOSSES) >= THE_PAPERS
+    assert len(set(LOSSES)) == len(LOSSES)
+
+
+# --- the contract ------------------------------------------------------------------------------
+
+
+@every_loss
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("spatial", [(7,), (6, 5), (4, 3, 5)])
+def test_a_scalar_with_a_finite_gradient(name, classes, spatial):
+    logits, target = batch(classes, spatial)
+    before = logits.clone(), target.clone()
+    value, g = gradient(make_loss(name), logits, target)
+    assert value.shape == ()
+    assert bool(value.isfinite())
+    assert bool(value >= 0)
+    assert bool(g.isfinite().all())
+    assert g.abs().max() > 0
+    assert torch.equal(logits, before[0])
+    assert torch.equal(target, before[1])
+
+
+@every_loss
+def test_better_logits_score_better(name):
+    _, target = batch()
+    right = F.one_hot(target, 2).movedim(-1, 1).float() * 8 - 4
+    good, bad = make_loss(name)(right, target), make_loss(name)(-right, target)
+    assert good < bad
+
+
+@every_loss
+def test_a_step_along_the_gradient_improves(name):
+    logits, target = batch()
+    loss = make_loss(name)
+    value, g = gradient(loss, logits, target)
+    assert loss(logits - 1e-2 * g / g.abs().max(), target) < value
+
+
+@every_loss
+def test_target_forms_agree(name):
+    logits, target = batch(3)
+    expected = gradient(make_loss(name), logits, target)
+    one_hot = F.one_hot(target, 3).movedim(-1, 1)
+    for form in (target.unsqueeze(1), target.to(torch.uint8), one_hot, one_hot.bool()):
+        torch.testing.assert_close(gradient(make_loss(name), logits, form), expected)
+
+
+@every_loss
+def test_ignored_voxels_get_nothing(name):
+    logits, target = batch(3)
+    target[0, :2] = target[1, :, 3] = 255
+    value, g = gradient(make_loss(name, ignore_index=255), logits, target)
+    assert bool(value.isfinite())
+    assert bool((g.movedim(1, -1)[target == 255] == 0).all())
+    moved = torch.where(target.unsqueeze(1) == 255, logits + 3.0, logits)
+    torch.testing.assert_close(make_loss(name, ignore_index=255)(moved, target), value)
+
+
+@every_loss
+def test_halves_and_doubles(name):
+    logits, target = batch(dtype=torch.bfloat16)
+    value, g = gradient(make_loss(name), logits, target)
+    assert value.dtype == torch.float32
+    assert g.dtype == torch.bfloat16
+    value, g = gradient(make_loss(name), logits.double(), target)
+    assert value.dtype == g.dtype == torch.float64
+
+
+@every_loss
+def test_bad_input_is_refused(name):
+    logits, target = batch()
+    loss = make_loss(name)
+    with pytest.raises(ValueError, match=r"logits: .*\(2, 2\)"):
+        loss(logits[:, :, 0, 0], target)
+    with pytest.raises(TypeError, match=r"logits: .*torch\.int64"):
+        loss(logits.long(), target)
+    with pytest.raises(ValueError, match=r"target: .*got \(2, 6, 4\)"):
+        loss(logits, target[:, :, :4])
+    with pytest.raises(ValueError, match=r"target: .*got 255"):
+        loss(logits, target.masked_fill(target == 1, 255))
+    with pytest.raises(ValueError, match=r"target: .*meta"):
+        loss(logits, target.to("meta"))
+    with pytest.raises(ValueError, match=r"logits: .*\(0, 2, 6, 5\)"):
+        loss(logits[:0], target[:0])
+    with pytest.raises(ValueError, match=r"logits: .*NaN"):
+        loss(logits.masked_fill(logits > 2, torch.nan), target)
+    with pytest.raises(ValueError, match=r"logits: softmax needs C >= 2"):
+        loss(logits[:, :1], target.clamp(max=0))
+
+
+@every_loss
+def test_copies_and_state_dicts(name):
+    logits, target = batch()
+    loss = make_loss(name)
+    expected = gradient(loss, logits, target)
+    torch.testing.assert_close(gradient(copy.deepcopy(loss), logits, target), expected)
+    make_loss(name).load_state_dict(loss.state_dict())
+
+
+@every_loss
+def test_unknown_options_are_named_with_the_known_ones(name):
+    with pytest.raises(TypeError, match=rf"{name!r}".replace("+", r"\+") + r".*'smoth'.*takes"):
+        make_loss(name, smoth=1.0)
+
+
+@pytest.mark.parametrize("name", [n for n in LOSSES if n.endswith("-surgery")])
+def test_surgery_losses_blend_and_measure(name):
+    logits, target = batch()
+    loss = make_loss(name, blend=0.5)
+    assert loss.blend == 0.5
+    gradient(loss, logits, target)
+    assert loss.equilibrium_shift().shape == (2,)
+    _, plain = gradient(make_loss(name.removesuffix("-surgery")), logits, target)
+    _, blended = gradient(make_loss(name, blend=0.0), logits, target)
+    torch.testing.assert_close(blended, plain)
+    value, operated = gradient(make_loss(name), logits, target)
+    assert not torch.allclose(operated, plain, rtol=1e-2)
+    torch.testing.assert_close(value, make_loss(name.removesuffix("-surgery"))(logits, target))
+
+
+# --- options -----------------------------------------------------------------------------------
+
+
+def test_options_reach_the_loss():
+    loss = make_loss(
+        "ce+tversky-surgery",
+        a=0.3,
+        decline=40.0,
+        scale=0.5,
+        smooth=0.1,
+        batch=True,
+        include_background=True,
+        class_weights=[1.0, 2.0],
+        ignore_index=7,
+        hard_statistics=True,
+        check=False,
+        weights=(0.25, 0.75),
+    )
+    region = loss.region
+    assert (region.a, region.b) == (0.3, 0.7)
+    assert region.surgery == SurgeryRule(decline=40.0, scale=0.5)
+    assert region.smooth == 0.1
+    assert region.batch
+    assert region.first_class == 0
+    assert region.class_weights.tolist() == [1.0, 2.0]
+    assert region.ignore_index == 7
+    assert region.hard_statistics
+    assert not region.check
+    assert loss.weights == (0.25, 0.75)
+    assert make_loss("dice-surgery", decline=None).surgery.decline is None
+    assert make_loss("dice", activation="sigmoid").activation == "sigmoid"
+    assert make_loss("focal-tversky", gamma=2.0).gamma == 2.0
+
+
+def test_an_option_reaches_both_terms_of_a_sum():
+    for name in ("svls+dice", "nacl+dice", "ace+dice"):
+        loss = make_loss(name, ignore_index=7, smooth=0.1)
+        assert loss.first.ignore_index == loss.second.ignore_index == 7
+        assert loss.second.smooth == 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("svls+dice", SVLS), ("nacl+dice", NACL), ("ace+dice", ACE)]
+)
+def test_weights_of_sums(name, first):
+    logits, target = batch()
+    parts = first()(logits, target), Dice()(logits, target)
+    torch.testing.assert_close(make_loss(name)(logits, target), parts[0] + parts[1])
+    weighted = make_loss(name, weights=(0.25, 3.0))
+    assert isinstance(weighted, WeightedSum)
+    torch.testing.assert_close(weighted(logits, target), 0.25 * parts[0] + 3.0 * parts[1])
+
+
+def test_weights_of_cross_entropy_and_region():
+    logits, target = batch()
+    parts = CrossEntropy()(logits, target), Dice()(logits, target)
+    for name in ("ce+dice", "ce+dice-surgery"):
+        torch.testing.assert_close(make_loss(name)(logits, target), (parts[0] + parts[1]) / 2)
+        weighted = make_loss(name, weights=(1.0, 1.0))  # nnU-Net's
+        torch.testing.assert_close(weighted(logits, target), parts[0] + parts[1])
+
+
+def test_names_stand_for_classes():
+    assert isinstance(make_loss("ce"), CrossEntropy)
+    assert isinstance(make_loss("dice++"), DicePlusPlus)
+    assert isinstance(make_loss("dice"), Dice)
+    assert make_loss("dice").surgery is None
+    assert make_loss("dice-surgery").surgery == SurgeryRule()
+
+
+@pytest.mark.parametrize("option", ["decline", "scale", "blend", "hard_statistics", "surgery"])
+def test_surgery_options_belong_to_surgery_losses(option):
+    with pytest.raises(TypeError, match=rf"make_loss\('dice'\): unknown option '{option}'"):
+        make_loss("dice", **{option: 1.0})
+
+
+def test_weights_belong_to_sums():
+    with pytest.raises(TypeError, match="unknown option 'weights'"):
+        make_loss("dice-surgery", weights=(1.0, 1.0))
+
+
+def test_unknown_names_come_with_a_suggestion():
+    with pytest.raises(
+        ValueError, match=r"unknown loss 'dice-surgry'; did you mean 'dice-surgery'"
+    ):
+        make_loss("dice-surgry")
+    with pytest.raises(ValueError, match=r"unknown loss 'xyz'; known: ce, dice\+\+"):
+        make_loss("xyz")
+    with pytest.raises(ValueError, match="unknown loss None"):
+        make_loss(None)
+
+
+def test_bad_values_are_refused_by_the_loss_itself():
+    with pytest.raises(ValueError, match="decline: expected a number > 0"):
+        make_loss("dice-surgery", decline=0)
+    with pytest.raises(ValueError, match="blend: expected a number from 0"):
+        make_loss("dice-surgery", blend=2.0)
+    with pytest.raises(ValueError, match="weights: expected two numbers"):
+        make_loss("ce+dice", weights=(1.0,))

@@ -1,0 +1,129 @@
+"""Two gloo processes under DistributedDataParallel against one process with the whole batch."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from gradsurge import make_loss
+from gradsurge.losses.ranks import sum_over_ranks
+
+RANKS = 2
+CASES = {
+    "batch dice": ("dice", {"batch": True}, 2),
+    "batch dice-surgery": ("dice-surgery", {"batch": True}, 2),
+    "batch dice-surgery, three classes": ("dice-surgery", {"batch": True}, 3),
+    "batch dice-surgery, hard": ("dice-surgery", {"batch": True, "hard_statistics": True}, 2),
+    "batch generalised-dice-surgery": ("generalised-dice-surgery", {"batch": True}, 3),
+    "batch ce+tversky-surgery": ("ce+tversky-surgery", {"batch": True, "a": 0.3}, 2),
+    "dice-surgery": ("dice-surgery", {}, 2),
+    "ce+dice-surgery": ("ce+dice-surgery", {}, 3),
+}
+
+
+def model_and_batch(classes):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, classes, 1))
+    x = torch.randn(4, 1, 6, 5)
+    target = torch.randint(0, classes, (4, 6, 5))
+    target[:2] *= torch.rand(2, 6, 5) > 0.7  # the halves differ, so their own Dice does, too
+    return model.double(), x.double(), target
+
+
+def gradients(model):
+    return torch.cat([p.grad.flatten() for p in model.parameters()])
+
+
+def one_process(name, options, classes):
+    model, x, target = model_and_batch(classes)
+    loss = make_loss(name, **options)
+    value = loss(model(x), target)
+    value.backward()
+    return value.detach(), gradients(model)
+
+
+def on_rank(rank, folder):
+    """What each process runs; what it finds goes to a file."""
+    dist.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=RANKS)
+    found = {}
+    for case, (name, options, classes) in CASES.items():
+        model, x, target = model_and_batch(classes)
+        mine = slice(rank * 2, rank * 2 + 2)
+        loss = make_loss(name, **options)
+        value = loss(DistributedDataParallel(model)(x[mine]), target[mine])
+        value.backward()
+        found[case] = {"value": value.item(), "gradient": gradients(model).tolist()}
+    if rank == 0:  # validation on one rank alone must not wait for the others
+        model, x, target = model_and_batch(2)
+        loss = make_loss("ce+dice-surgery", batch=True)
+        with torch.no_grad():
+            found["no_grad"] = loss(model(x), target).item()
+        found["eval"] = loss.eval()(model(x).detach(), target).item()
+    Path(folder, f"{rank}.json").write_text(json.dumps(found))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """Start the processes once for all tests; a hang ends after a minute."""
+    folder = tmp_path_factory.mktemp("ranks")
+    root = Path(__file__).parents[2]
+    code = "import sys; from tests.losses.test_distributed import on_rank; on_rank(int(sys.argv[1]), sys.argv[2])"
+    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(rank), str(folder)],
+            env=environment,
+            cwd=root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(RANKS)
+    ]
+    try:
+        outputs = [process.communicate(timeout=60)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    for process, output in zip(processes, outputs, strict=True):
+        assert process.returncode == 0, output
+    return [json.loads(Path(folder, f"{rank}.json").read_text()) for rank in range(RANKS)]
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_gradients_are_those_of_the_whole_batch(ranks, case):
+    value, expected = one_process(*CASES[case])
+    for rank in ranks:
+        gradient = torch.tensor(rank[case]["gradient"], dtype=torch.float64)
+        torch.testing.assert_close(gradient, expected, rtol=1e-6, atol=1e-9)
+    values = torch.tensor([rank[case]["value"] for rank in ranks], dtype=torch.float64)
+    torch.testing.assert_close(values.mean(), value, rtol=1e-9, atol=0)
+
+
+def test_batch_dice_has_one_value_on_all_ranks(ranks):
+    value, _ = one_process(*CASES["batch dice-surgery"])
+    for rank in ranks:
+        assert rank["batch dice-surgery"]["value"] == pytest.approx(value.item(), rel=1e-9)
+    per_sample = [rank["dice-surgery"]["value"] for rank in ranks]
+    assert per_sample[0] != pytest.approx(per_sample[1], rel=1e-3)
+
+
+def test_evaluation_on_a_single_rank_does_not_wait(ranks):
+    model, x, target = model_and_batch(2)
+    expected = make_loss("ce+dice", batch=True)(model(x), target).item()
+    assert ranks[0]["no_grad"] == pytest.approx(expected, rel=1e-9)
+    assert ranks[0]["eval"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_without_ranks_nothing_is_added():
+    x = torch.ones(3, requires_grad=True)
+    assert sum_over_ranks(x) is x

@@ -1,0 +1,296 @@
+"""What a surgery loss measures while it trains, against sums done by hand."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from gradsurge import Dice, Surgery, SurgeryRule, Tversky, WithCrossEntropy, make_loss
+from gradsurge.losses.equilibrium import EquilibriumMeter
+
+EPS = 1e-5
+
+
+def batch(classes=2, samples=2, seed=0):
+    r = torch.Generator().manual_seed(seed)
+    logits = torch.randn(samples, classes, 6, 5, generator=r, dtype=torch.float64) * 2
+    target = torch.randint(0, classes, (samples, 6, 5), generator=r)
+    return logits.requires_grad_(), target
+
+
+def sums(logits, target):
+    """I, P, Y of every sample and class, (N, C)."""
+    p = logits.detach().softmax(1).flatten(2)
+    y = F.one_hot(target, logits.shape[1]).movedim(-1, 1).flatten(2).double()
+    return (p * y).sum(-1), p.sum(-1), y.sum(-1)
+
+
+def measure(loss, logits, target, times=1.0):
+    (loss(logits, target) * times).backward()
+    return loss.equilibrium_shift()
+
+
+def test_dice_over_the_batch_shifts_by_two_minus_d_over_d():
+    logits, target = batch()
+    i, p, y = (s.sum(0)[1] for s in sums(logits, target))
+    d = (2 * i + EPS) / (p + y + EPS)
+    shift = measure(Dice(batch=True, surgery=SurgeryRule()), logits, target)
+    torch.testing.assert_close(shift, torch.stack((torch.zeros_like(d), ((2 - d) / d).log())))
+
+
+def test_dice_per_sample_averages_the_rates_over_voxels():
+    logits, target = batch(samples=3)
+    i, p, y = (s[:, 1] for s in sums(logits, target))
+    size, twice = p + y + EPS, 2 * i + EPS
+    fg, bg = (2 * size - twice) / size**2 / 3, twice / size**2 / 3
+    rest = target[0].numel() - y
+    loss = Dice(surgery=SurgeryRule(scale=0.5))
+    shift = measure(loss, logits, target)
+    mean_fg, mean_bg = (fg * y).sum() / y.sum(), (bg * rest).sum() / rest.sum()
+    region = loss.equilibrium().region[0]
+    torch.testing.assert_close(region[1, 0], 0.5 * mean_fg)
+    torch.testing.assert_close(region[0, 1], 0.5 * mean_bg)
+    torch.testing.assert_close(shift[1], (mean_fg / mean_bg).log())
+
+
+@pytest.mark.parametrize("a", [0.3, 0.7])
+def test_tversky_shifts_by_its_own_ratio(a):
+    logits, target = batch()
+    i, p, y = (s.sum(0)[1] for s in sums(logits, target))
+    t = (i + EPS) / (i + a * (p - i) + (1 - a) * (y - i) + EPS)
+    shift = measure(Tversky(a=a, batch=True, surgery=SurgeryRule()), logits, target)
+    torch.testing.assert_close(shift[1], ((1 - a * t) / (a * t)).log())
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.5), (0.2, 2.0)])
+def test_with_cross_entropy(weights):
+    logits, target = batch()
+    i, p, y = (s.sum(0)[1] for s in sums(logits, target))
+    size, twice = p + y + EPS, 2 * i + EPS
+    of_ce = weights[0] / target.numel()
+    fg = of_ce + weights[1] * 0.25 * (2 * size - twice) / size**2
+    bg = of_ce + weights[1] * 0.25 * twice / size**2
+    loss = WithCrossEntropy(Dice(batch=True, surgery=SurgeryRule()), weights)
+    torch.testing.assert_close(measure(loss, logits, target)[1], (fg / bg).log())
+
+
+def test_class_weights_enter_the_cross_entropy_share():
+    logits, target = batch()
+    w = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    loss = WithCrossEntropy(Dice(batch=True, class_weights=w, surgery=SurgeryRule()), (1.0, 0.0))
+    measure(loss, logits, target)
+    counts = torch.bincount(target.flatten())
+    expected = w / (w * counts).sum()
+    torch.testing.assert_close(loss.equilibrium().cross_entropy[0], expected)
+
+
+@pytest.mark.parametrize("include_background", [False, True])
+def test_three_classes(include_background):
+    logits, target = batch(3)
+    i, p, y = (s.sum(0) for s in sums(logits, target))
+    counted = 3 if include_background else 2
+    size, twice = p + y + EPS, 2 * i + EPS
+    up, down = (2 * size - twice) / size**2 / counted, twice / size**2 / counted
+    if not include_background:
+        up[0] = down[0] = 0.0
+    loss = Dice(batch=True, include_background=include_background, surgery=SurgeryRule())
+    shift = measure(loss, logits, target)
+    expected = 0.25 * (up.unsqueeze(1) + down.unsqueeze(0))  # A_ct = G-_c + G+_t
+    expected.fill_diagonal_(0.0)
+    torch.testing.assert_close(loss.equilibrium().region[0], expected)
+    torch.testing.assert_close(shift, (expected[:, 0] / expected[0]).nan_to_num(1.0).log())
+
+
+def test_sigmoid_measures_every_channel():
+    logits, _ = batch(3)
+    target = torch.rand(logits.shape) > 0.6
+    p, y = logits.detach().sigmoid(), target.double()
+    over = (0, 2, 3)
+    size, twice = (p + y).sum(over) + EPS, 2 * (p * y).sum(over) + EPS
+    loss = Dice(activation="sigmoid", batch=True, surgery=SurgeryRule())
+    shift = measure(loss, logits, target)
+    torch.testing.assert_close(shift, ((2 * size - twice) / twice).log())
+    assert loss.equilibrium().region.shape == (3, 2, 2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid"])
+def test_wrapped_and_fused_losses_measure_the_same(classes, activation):
+    def dice(p, y):
+        over = tuple(range(2, p.ndim))
+        score = (2 * (p * y).sum(over) + EPS) / ((p + y).sum(over) + EPS)
+        return (1 - score).mean()
+
+    logits, target = batch(classes, samples=3)
+    if activation == "sigmoid":
+        target = torch.rand(logits.shape) > 0.6
+    mask = torch.rand(3, 6, 5) > 0.2
+    fused = Dice(activation=activation, include_background=True, surgery=SurgeryRule())
+    wrapped = Surgery(dice, activation)
+    for loss in (fused, wrapped):
+        loss(logits, target, mask).backward()
+    for one, other in zip(fused.equilibrium()[:2], wrapped.equilibrium()[:2], strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_means_forget_exponentially():
+    steps = [batch(seed=seed) for seed in range(3)]
+    loss = Dice(batch=True, surgery=SurgeryRule())
+    loss.meter.momentum = 0.8
+    pull, count = 0.0, 0.0
+    for logits, target in steps:
+        measure(loss, logits, target)
+        i, p, y = (s.sum(0)[1] for s in sums(logits, target))
+        size = p + y + EPS
+        pull = 0.8 * pull + y * 0.25 * (2 * size - 2 * i - EPS) / size**2
+        count = 0.8 * count + y
+    torch.testing.assert_close(loss.equilibrium().region[0, 1, 0], pull / count)
+
+
+# --- state -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("name", ["dice-surgery", "ce+tversky-surgery"])
+def test_state_dict_into_a_fresh_loss(name, classes):
+    logits, target = batch(classes)
+    loss, fresh = make_loss(name), make_loss(name)
+    shift = measure(loss, logits, target)
+    fresh.load_state_dict(loss.state_dict())
+    assert torch.equal(fresh.equilibrium_shift(), shift)
+    assert torch.equal(measure(fresh, logits, target), measure(loss, logits, target))
+
+
+@pytest.mark.parametrize("name", ["dice-surgery", "ce+dice-surgery"])
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda loss: pickle.loads(pickle.dumps(loss))])
+def test_copies_are_separate_and_keep_measuring(name, how):
+    logits, target = batch(3)
+    loss = make_loss(name)
+    before = measure(loss, logits, target)
+    twin = how(loss)
+    assert torch.equal(twin.equilibrium_shift(), before)
+    other_logits, other_target = batch(3, seed=1)
+    after = measure(twin, other_logits, other_target)
+    assert not torch.equal(after, before)
+    assert torch.equal(loss.equilibrium_shift(), before)
+
+
+def test_a_wrapped_loss_round_trips_too():
+    logits, target = batch()
+    loss = Surgery(nn.L1Loss())
+    shift = measure(loss, logits, target)
+    fresh = Surgery(nn.L1Loss())
+    fresh.load_state_dict(loss.state_dict())
+    assert torch.equal(fresh.equilibrium_shift(), shift)
+    assert torch.equal(copy.deepcopy(loss).equilibrium_shift(), shift)
+
+
+@pytest.mark.parametrize("move", [nn.Module.half, nn.Module.double, lambda m: m.to(torch.bfloat16)])
+def test_changing_the_dtype_of_the_module_does_not_round_the_measurement(move):
+    logits, target = batch()
+    loss = make_loss("ce+dice-surgery")
+    before = measure(loss, logits, target)
+    move(loss)
+    assert torch.equal(loss.equilibrium_shift(), before)
+    assert loss.region.meter.totals.dtype == torch.float64
+    fresh = make_loss("ce+dice-surgery")
+    measure(fresh, logits, target)
+    torch.testing.assert_close(measure(loss, logits, target), measure(fresh, logits, target))
+
+
+def test_bad_input_does_not_wipe_what_was_measured():
+    logits, target = batch()
+    loss = make_loss("dice-surgery")
+    before = measure(loss, logits, target)
+    with pytest.raises(ValueError, match="logits"):
+        loss(torch.randn(2, 3, requires_grad=True), target)
+    assert torch.equal(loss.equilibrium_shift(), before)
+
+
+# --- when nothing is measured ------------------------------------------------------------------
+
+
+def nothing_in_eval(loss, logits, target):
+    loss.eval()
+    loss(logits, target).backward()
+
+
+def nothing_without_grad(loss, logits, target):
+    with torch.no_grad():
+        loss(logits, target)
+
+
+def nothing_for_constants(loss, logits, target):
+    assert not loss(logits.detach(), target).requires_grad
+
+
+def nothing_before_backward(loss, logits, target):
+    loss(logits, target)
+
+
+def nothing_of_the_plain_gradient(loss, logits, target):
+    loss.blend = 0.0
+    loss(logits, target).backward()
+
+
+def nothing_of_an_overflow(loss, logits, target):
+    (loss(logits, target) * torch.inf).backward()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        nothing_in_eval,
+        nothing_without_grad,
+        nothing_for_constants,
+        nothing_before_backward,
+        nothing_of_the_plain_gradient,
+        nothing_of_an_overflow,
+    ],
+)
+@pytest.mark.parametrize(
+    "make", [lambda: make_loss("ce+dice-surgery"), lambda: Surgery(nn.L1Loss())]
+)
+def test_steps_that_are_not_measured(step, make):
+    logits, target = batch()
+    loss = make()
+    with pytest.raises(RuntimeError, match="equilibrium: nothing measured yet"):
+        loss.equilibrium_shift()
+    step(loss, logits, target)
+    with pytest.raises(RuntimeError, match="equilibrium: nothing measured yet"):
+        loss.equilibrium_shift()
+    loss.train().blend = 1.0
+    before = measure(loss, logits, target)
+    step(loss, logits, target)
+    assert torch.equal(loss.equilibrium_shift(), before)
+
+
+def test_a_scaled_loss_has_the_same_shift():
+    logits, target = batch(3)
+    for name in ("dice-surgery", "ce+dice-surgery"):
+        plain = measure(make_loss(name), logits, target)
+        scaled = measure(make_loss(name), logits, target, times=65536.0)
+        torch.testing.assert_close(scaled, plain)
+
+
+def test_a_class_that_was_never_seen_has_no_shift():
+    logits, _ = batch(3)
+    target = torch.randint(0, 2, (2, 6, 5))
+    shift = measure(Dice(surgery=SurgeryRule()), logits, target)
+    assert shift.isnan().tolist() == [False, False, True]
+
+
+def test_two_uses_in_one_step_are_both_counted():
+    (one, y_one), (two, y_two) = batch(seed=0), batch(seed=1)
+    loss = Dice(surgery=SurgeryRule())
+    (loss(one, y_one) + loss(two, y_two)).backward()
+    assert loss.meter.totals[..., -1].sum() == y_one.numel() + y_two.numel()
+
+
+@pytest.mark.parametrize("momentum", [-0.1, 1.0, torch.nan])
+def test_momentum_outside_its_range(momentum):
+    with pytest.raises(ValueError, match=r"momentum: expected a number in \[0, 1\)"):
+        EquilibriumMeter(20.0, momentum=momentum)

@@ -1,0 +1,59 @@
+"""The surgery written down naively, voxel formula by voxel formula: what the code must equal.
+
+Nothing here is imported from gradsurge. Logits are (N, C, *S), g is dL/dp of the same shape.
+"""
+
+import torch
+from torch import Tensor
+
+
+def decline_of(e: Tensor, n: float | None) -> Tensor:
+    return torch.ones_like(e) if n is None else (1 - e**n) * (1 - (1 - e) ** n)
+
+
+def listing_field(logits: Tensor, one_hot: Tensor, g: Tensor, n: float | None) -> Tensor:
+    """Two classes, as the paper's listing computes it (appendix, GradSurgeSoftmax)."""
+    p = torch.softmax(logits, dim=1)
+    error = (p - one_hot).abs()
+    weight = 0.25 * error
+    if n is not None:
+        weight = weight * (1 - error.pow(n)) * (1 - (1 - error).pow(n))
+    foreground = weight[:, 1:2] * (g[:, 1:2] - g[:, 0:1])
+    return torch.cat((-foreground, foreground), dim=1)
+
+
+def plain_softmax_field(logits: Tensor, g: Tensor) -> Tensor:
+    p = torch.softmax(logits, dim=1)
+    return p * (g - (p * g).sum(dim=1, keepdim=True))
+
+
+def soft_binary_field(logits: Tensor, y: Tensor, g: Tensor, n: float | None, s: float) -> Tensor:
+    """Two classes with the foreground's share y (N, *S) in [0, 1]."""
+    e = (y - torch.softmax(logits, dim=1)[:, 1]).abs()
+    foreground = s * e * decline_of(e, n) * (g[:, 1] - g[:, 0])
+    return torch.stack((-foreground, foreground), dim=1)
+
+
+def multiclass_field(logits: Tensor, indices: Tensor, g: Tensor, n: float | None, s: float):
+    """METHOD.md section 2, class by class."""
+    p = torch.softmax(logits, dim=1)
+    field = torch.zeros_like(p)
+    for t in range(logits.shape[1]):
+        here = indices == t
+        factor = s * decline_of(p[:, t], n)
+        for c in range(logits.shape[1]):
+            if c != t:
+                pull = torch.where(here, factor * p[:, c] * (g[:, c] - g[:, t]), 0.0)
+                field[:, c] += pull
+                field[:, t] -= pull
+    return field
+
+
+def sigmoid_field(logits: Tensor, y: Tensor, g: Tensor, n: float | None, s: float) -> Tensor:
+    e = (y - torch.sigmoid(logits)).abs()
+    return s * e * decline_of(e, n) * g
+
+
+def plain_sigmoid_field(logits: Tensor, g: Tensor) -> Tensor:
+    p = torch.sigmoid(logits)
+    return p * (1 - p) * g
