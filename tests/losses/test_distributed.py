@@ -56,8 +56,8 @@ def on_rank(rank, folder):
     for case, (name, options, classes) in CASES.items():
         model, x, target = model_and_batch(classes)
         mine = slice(rank * 2, rank * 2 + 2)
-        loss = make_loss(name, **options)
-        value = loss(DistributedDataParallel(model)(x[mine]), target[mine])
+        loss, parallel = make_loss(name, **options), DistributedDataParallel(model)
+        value = loss(parallel(x[mine]), target[mine])
         value.backward()
         found[case] = {"value": value.item(), "gradient": gradients(model).tolist()}
     if rank == 0:  # validation on one rank alone must not wait for the others
@@ -71,12 +71,10 @@ def on_rank(rank, folder):
     dist.destroy_process_group()
 
 
-@pytest.fixture(scope="module")
-def ranks(tmp_path_factory):
-    """Start the processes once for all tests; a hang ends after a minute."""
-    folder = tmp_path_factory.mktemp("ranks")
+def run_ranks(folder):
+    """Start the processes, wait (a hang ends after two minutes), and return what they found."""
     root = Path(__file__).parents[2]
-    code = "import sys; from tests.losses.test_distributed import on_rank; on_rank(int(sys.argv[1]), sys.argv[2])"
+    code = f"from {__name__} import on_rank; import sys; on_rank(int(sys.argv[1]), sys.argv[2])"
     environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     processes = [
         subprocess.Popen(
@@ -90,7 +88,7 @@ def ranks(tmp_path_factory):
         for rank in range(RANKS)
     ]
     try:
-        outputs = [process.communicate(timeout=60)[0] for process in processes]
+        outputs = [process.communicate(timeout=120)[0] for process in processes]
     finally:
         for process in processes:
             process.kill()
@@ -99,29 +97,37 @@ def ranks(tmp_path_factory):
     return [json.loads(Path(folder, f"{rank}.json").read_text()) for rank in range(RANKS)]
 
 
-@pytest.mark.parametrize("case", list(CASES))
-def test_gradients_are_those_of_the_whole_batch(ranks, case):
+def assert_gradients_are_those_of_the_whole_batch(ranks, case):
     value, expected = one_process(*CASES[case])
     for rank in ranks:
         gradient = torch.tensor(rank[case]["gradient"], dtype=torch.float64)
-        torch.testing.assert_close(gradient, expected, rtol=1e-6, atol=1e-9)
+        torch.testing.assert_close(gradient, expected, rtol=1e-6, atol=1e-9, msg=case)
     values = torch.tensor([rank[case]["value"] for rank in ranks], dtype=torch.float64)
-    torch.testing.assert_close(values.mean(), value, rtol=1e-9, atol=0)
+    torch.testing.assert_close(values.mean(), value, rtol=1e-9, atol=0, msg=case)
 
 
-def test_batch_dice_has_one_value_on_all_ranks(ranks):
-    value, _ = one_process(*CASES["batch dice-surgery"])
+def assert_one_value_on_all_ranks(ranks, case):
+    value, _ = one_process(*CASES[case])
     for rank in ranks:
-        assert rank["batch dice-surgery"]["value"] == pytest.approx(value.item(), rel=1e-9)
-    per_sample = [rank["dice-surgery"]["value"] for rank in ranks]
-    assert per_sample[0] != pytest.approx(per_sample[1], rel=1e-3)
+        assert rank[case]["value"] == pytest.approx(value.item(), rel=1e-9)
 
 
-def test_evaluation_on_a_single_rank_does_not_wait(ranks):
+def assert_evaluation_on_a_single_rank_did_not_wait(ranks):
     model, x, target = model_and_batch(2)
     expected = make_loss("ce+dice", batch=True)(model(x), target).item()
     assert ranks[0]["no_grad"] == pytest.approx(expected, rel=1e-9)
     assert ranks[0]["eval"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_two_ranks(tmp_path):
+    # One test, since starting the processes is what costs.
+    ranks = run_ranks(tmp_path)
+    for case in CASES:
+        assert_gradients_are_those_of_the_whole_batch(ranks, case)
+    assert_one_value_on_all_ranks(ranks, "batch dice-surgery")
+    per_sample = [rank["dice-surgery"]["value"] for rank in ranks]
+    assert per_sample[0] != pytest.approx(per_sample[1], rel=1e-3)
+    assert_evaluation_on_a_single_rank_did_not_wait(ranks)
 
 
 def test_without_ranks_nothing_is_added():

@@ -35,12 +35,16 @@ def soft_binary_field(logits: Tensor, y: Tensor, g: Tensor, n: float | None, s: 
 
 
 def multiclass_field(logits: Tensor, indices: Tensor, g: Tensor, n: float | None, s: float):
-    """METHOD.md section 2, class by class."""
+    """METHOD.md section 2, class by class, but for the argument of the decline.
+
+    There it is p_t; ours is the largest probability (docs/theory.md says why). For two classes the
+    decline is the same at p and at 1 - p, so there is no difference.
+    """
     p = torch.softmax(logits, dim=1)
     field = torch.zeros_like(p)
+    factor = s * decline_of(p.amax(dim=1), n)
     for t in range(logits.shape[1]):
         here = indices == t
-        factor = s * decline_of(p[:, t], n)
         for c in range(logits.shape[1]):
             if c != t:
                 pull = torch.where(here, factor * p[:, c] * (g[:, c] - g[:, t]), 0.0)

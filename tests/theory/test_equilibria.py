@@ -135,9 +135,10 @@ def stationary(p: np.ndarray, rates: np.ndarray) -> np.ndarray:
     return v[-1] / v[-1].sum()
 
 
-def test_three_classes_rest_at_the_stationary_distribution():
+@pytest.mark.parametrize("decline", [None, 20.0])
+def test_three_classes_rest_at_the_stationary_distribution(decline):
     ratios, labels = three_class_sets()
-    loss = make_loss("dice-surgery", decline=None)
+    loss = make_loss("dice-surgery", decline=decline)
     p = settle(loss, labels, 3, steps=1500).softmax(0)
     truth = nn.functional.one_hot(labels, 3).double()
     i = (p.T.unsqueeze(1) * truth).sum((0, 1))

@@ -16,9 +16,9 @@ def posterior_from_equilibrium(
     r"""Return the posterior that makes ``probabilities`` an equilibrium of a surgery field.
 
     Voxels that a network cannot tell apart, a share r_t of them of class t, pull their common p
-    towards class c at the rate r_t p_c A_ct, with A_ct = ce_t + D(p_t) region[t, c] on voxels of
+    towards class c at the rate r_t p_c A_tc, with A_tc = ce_t + D region[t, c] on voxels of
     class t. The field vanishes where r is the stationary distribution of these rates: for two
-    classes odds(r) = odds(p) A_10 / A_01, for more a linear system of C equations a voxel.
+    classes odds(r) = odds(p) A_01 / A_10, for more a linear system of C equations a voxel.
 
     Args:
         probabilities: p, (N, C, *S), exclusive classes. Overlapping channels are problems of two
@@ -26,8 +26,8 @@ def posterior_from_equilibrium(
         region: mean rates of the region loss, (C, C): row t for voxels of class t, column c the
             class that is pushed down. A surgery loss measures them: ``loss.equilibrium()``.
         cross_entropy: mean rates of a cross-entropy term, (C,).
-        decline: the exponent n of D = (1 - p^n)(1 - (1-p)^n), which only matters beside
-            cross-entropy or with more than two classes; None for D = 1.
+        decline: the exponent n of D = (1 - m^n)(1 - (1-m)^n), m the largest p of a voxel, which
+            only matters beside cross-entropy; None for D = 1.
 
     >>> p = torch.tensor([[[0.8], [0.2]]])
     >>> rates = torch.tensor([[0.0, 1.0], [3.0, 0.0]])  # foreground pulls three times as hard
@@ -42,10 +42,10 @@ def posterior_from_equilibrium(
         )
     p = probabilities.movedim(1, -1).clamp_min(_TINY)
     region = region.to(p)
-    strength = _decline(p, decline).unsqueeze(-1) if decline is not None else 1.0
-    pull = region * strength
-    if cross_entropy is not None:
-        pull = pull + cross_entropy.to(p).unsqueeze(-1)
+    pull = region
+    if cross_entropy is not None:  # without it D is common to all rates, and cancels
+        strength = 1.0 if decline is None else _decline(p, decline)[..., None, None]
+        pull = strength * region + cross_entropy.to(p).unsqueeze(-1)
     rates = pull * p.unsqueeze(-2)  # (..., t, c): from class t to class c
     if classes == 2:
         r = torch.stack((rates[..., 1, 0], rates[..., 0, 1]), dim=-1)
@@ -54,7 +54,8 @@ def posterior_from_equilibrium(
 
 
 def _decline(p: Tensor, exponent: float) -> Tensor:
-    return torch.expm1(exponent * torch.log(p)) * torch.expm1(exponent * torch.log1p(-p))
+    m = p.amax(dim=-1)
+    return torch.expm1(exponent * torch.log(m)) * torch.expm1(exponent * torch.log1p(-m))
 
 
 def _stationary(rates: Tensor) -> Tensor:

@@ -107,7 +107,7 @@ class EquilibriumMeter(nn.Module):
         if not bool(self.totals[..., -1].any()):
             raise RuntimeError(
                 "equilibrium: nothing measured yet; it is measured in the backward pass, so train "
-                "some steps (with blend > 0) or load a state_dict first"
+                "some steps with blend 1 or load a state_dict first"
             )
         means = self.totals / self.totals[..., -1:]
         return Equilibrium(means[..., :-2], means[..., -2], self.decline, self.activation)

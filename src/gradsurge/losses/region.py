@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from typing import TypedDict
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
+from gradsurge.losses.operated import Operated
 from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.losses.voxels import (
     ClassWeights,
@@ -19,7 +19,7 @@ from gradsurge.losses.voxels import (
 from gradsurge.surgery.operator import Activation, Operation
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums, region_sums
-from gradsurge.surgery.rule import SurgeryRule, check_blend
+from gradsurge.surgery.rule import SurgeryRule
 from gradsurge.surgery.targets import check_logits
 
 
@@ -38,7 +38,7 @@ class RegionOptions(TypedDict, total=False):
     classes: int
 
 
-class RegionLoss(nn.Module, ABC):
+class RegionLoss(Operated, ABC):
     """A loss that is a function of the sums I of p y, P of p, Y of y per sample and class.
 
     Backward: dL/dp = dL/dP + y dL/dI, brought to the logits by the chain rule, or by the rule of
@@ -78,19 +78,15 @@ class RegionLoss(nn.Module, ABC):
         check: bool = True,
         classes: int = 2,
     ) -> None:
-        super().__init__()
         check_activation(activation, ignore_index)
-        self.activation, self.batch = activation, batch
+        super().__init__(surgery, activation, classes)
+        self.batch = batch
         self.smooth = check_number("smooth", smooth, least=0.0)
         self.first_class = 0 if include_background or activation == "sigmoid" else 1
         weights = check_class_weights(class_weights, self.first_class)
         self.register_buffer("class_weights", weights, persistent=False)
-        self.ignore_index, self.surgery, self.check = ignore_index, surgery, check
+        self.ignore_index, self.check = ignore_index, check
         self.hard_statistics = hard_statistics
-        self._blend = 1.0
-        self.meter = None
-        if surgery is not None:
-            self.meter = EquilibriumMeter(surgery.decline, activation=activation, classes=classes)
 
     @abstractmethod
     def from_sums(
@@ -118,10 +114,7 @@ class RegionLoss(nn.Module, ABC):
             hard=self.hard_statistics,
         )
         check_logits(logits)  # before the meter adapts to them
-        probe = None
-        if self.meter is not None and self._blend > 0.0:
-            probe = self.meter.probe(logits)
-        return region_sums(logits, target, how, mask, probe)
+        return region_sums(logits, target, how, mask, self.probe(logits))
 
     def reduce(self, sums: RegionSums) -> Tensor:
         """Return the loss of a batch from its sums."""
@@ -147,24 +140,3 @@ class RegionLoss(nn.Module, ABC):
         i, p, y = (s[:, self.first_class :] for s in (intersection, predicted, target))
         losses = self.from_sums(i, p, y, weights)
         return class_mean(losses, weights if losses.shape[1] > 1 else None)
-
-    @property
-    def blend(self) -> float:
-        """Share of the surgery in the gradient, settable while training: 0 plain, 1 surgery."""
-        return self._blend if self.surgery is not None else 0.0
-
-    @blend.setter
-    def blend(self, value: float) -> None:
-        if self.surgery is None:
-            raise ValueError("blend: this loss has no surgery to blend; build it with surgery=...")
-        self._blend = check_blend(value)
-
-    def equilibrium(self) -> Equilibrium:
-        """Return the measured rates of the field, see `gradsurge.losses.equilibrium`."""
-        if self.meter is None:
-            raise ValueError("equilibrium: only a loss with surgery has a shifted equilibrium")
-        return self.meter.result()
-
-    def equilibrium_shift(self) -> Tensor:
-        """Return by how much each class's logit settles above the posterior's, shape (C,)."""
-        return self.equilibrium().shift()

@@ -3,18 +3,18 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
 from gradsurge.losses.foreign import check_takes_probabilities, wants_class_indices
+from gradsurge.losses.operated import Operated
 from gradsurge.losses.voxels import check_activation
 from gradsurge.surgery import targets
 from gradsurge.surgery.operator import Activation, Operation, operate
 from gradsurge.surgery.precision import compute_dtype
-from gradsurge.surgery.rule import SurgeryRule, check_blend
+from gradsurge.surgery.rule import SurgeryRule
 
 
-class Surgery(nn.Module):
+class Surgery(Operated):
     r"""Wrap a loss of (probabilities, one-hot labels) so that its backward pass is operated on.
 
     Forward: region_loss(softmax(z), y), unchanged.
@@ -54,23 +54,19 @@ class Surgery(nn.Module):
         check: bool = True,
         classes: int = 2,
     ) -> None:
-        super().__init__()
         check_activation(activation, ignore_index)
+        super().__init__(SurgeryRule(decline, scale), activation, classes)
         check_takes_probabilities(region_loss)
-        self.region_loss, self.activation = region_loss, activation
-        self.rule = SurgeryRule(decline, scale)
+        self.region_loss = region_loss
         self.ignore_index, self.check = ignore_index, check
-        self._blend = 1.0
-        self.meter = EquilibriumMeter(decline, activation=activation, classes=classes)
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         targets.check_logits(logits)
         z = logits.to(compute_dtype(logits))
         if self.check:
             targets.check_not_probabilities(z, self.activation)
-        how = Operation(self.activation, self.rule, self._blend, self.ignore_index, self.check)
-        probe = None if self._blend == 0.0 else self.meter.probe(z)
-        p = operate(z, target, how, mask, probe)
+        how = Operation(self.activation, self.surgery, self._blend, self.ignore_index, self.check)
+        p = operate(z, target, how, mask, self.probe(z))
         labels, kept = self._labels(target, z, mask)
         if wants_class_indices(self.region_loss):
             self._refuse_what_indices_cannot_say(target, z, kept)
@@ -109,20 +105,3 @@ class Surgery(nn.Module):
                 f"region_loss: {type(self.region_loss).__name__}(to_onehot_y=True) takes class "
                 f"indices, which cannot express {what}. Build it with to_onehot_y=False"
             )
-
-    @property
-    def blend(self) -> float:
-        """Share of the surgery in the gradient, settable while training: 0 plain, 1 surgery."""
-        return self._blend
-
-    @blend.setter
-    def blend(self, value: float) -> None:
-        self._blend = check_blend(value)
-
-    def equilibrium(self) -> Equilibrium:
-        """Return the measured rates of the field, see `gradsurge.losses.equilibrium`."""
-        return self.meter.result()
-
-    def equilibrium_shift(self) -> Tensor:
-        """Return by how much each class's logit settles above the posterior's, shape (C,)."""
-        return self.equilibrium().shift()

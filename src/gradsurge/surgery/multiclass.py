@@ -1,8 +1,11 @@
 """The rule for C >= 3 classes and hard labels, true class t (the paper's is binary).
 
 F_c = s D p_c (g_c - g_t) for c != t, F_t = -sum of the others, with g = dL/dp and
-D = (1 - p_t^n)(1 - (1-p_t)^n). It is the binary rule for C = 2, sums to zero over the channels, and
-is the cross-entropy gradient wherever g_c - g_t is one constant.
+D = (1 - m^n)(1 - (1-m)^n), m the largest probability. It is the binary rule for C = 2, sums to zero
+over the channels, and is the cross-entropy gradient wherever g_c - g_t is one constant.
+
+D must not depend on the label: voxels that cannot be told apart share p, and only a common D leaves
+their balance alone. With D of p_t a class with a small share is driven to 0 (docs/theory.md).
 """
 
 import torch
@@ -40,7 +43,7 @@ def multiclass_field(
         if rule.decline is None:
             field = field.mul_(factor)
         else:
-            field = field.mul_(_decline_of(others, p, truth, rule.decline).mul_(factor))
+            field = field.mul_(_decline_of(p, rule.decline).mul_(factor))
     if extra is not None:
         field = field.add_(others * extra)
     field = field.sub_(truth * field.sum(1, keepdim=True))
@@ -52,7 +55,8 @@ def multiclass_field(
     return field
 
 
-def _decline_of(others: Tensor, p: Tensor, truth: Tensor, exponent: float) -> Tensor:
-    """Return D at every voxel, (N, 1, V); 1 - p_t is the sum of the others, never 1 minus p_t."""
-    error, right = others.sum(1, keepdim=True), (p * truth).sum(1, keepdim=True)
-    return decline_factor(error * right, exponent)
+def _decline_of(p: Tensor, exponent: float) -> Tensor:
+    """Return D at every voxel, (N, 1, V); 1 - m is the sum of the others, never 1 minus m."""
+    largest, at = p.max(dim=1, keepdim=True)
+    rest = p.scatter(1, at, 0.0).sum(dim=1, keepdim=True)
+    return decline_factor(largest * rest, exponent)

@@ -21,7 +21,7 @@ def surgery_softmax(
 
     Forward: p = softmax(z) over axis 1.
 
-    Backward, with g = dL/dp, true class t, e = 1 - p_t and D = (1 - e^n)(1 - (1-e)^n):
+    Backward, with g = dL/dp, true class t, and D = (1 - m^n)(1 - (1-m)^n), m the largest p:
     F_c = s D p_c (g_c - g_t) for c != t, and F_t = -sum of the others. For two classes that is the
     paper's F_fg = s e D (g_fg - g_bg), which also takes soft labels, e = abs(y - p).
 

@@ -1,0 +1,55 @@
+"""A loss whose backward pass may be operated on: its rule, the blend, the measured equilibrium."""
+
+from torch import Tensor, nn
+
+from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
+from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.rule import SurgeryRule, check_blend
+
+
+class Operated(nn.Module):
+    """Base of the losses that carry out a surgery themselves.
+
+    Args:
+        surgery: the rule; None for the ordinary gradient.
+        activation: "softmax" or "sigmoid".
+        classes: number of classes, only needed to compile the loss before its first use.
+    """
+
+    def __init__(self, surgery: SurgeryRule | None, activation: Activation, classes: int) -> None:
+        super().__init__()
+        self.surgery, self.activation = surgery, activation
+        self._blend = 1.0
+        self.meter = None
+        if surgery is not None:
+            self.meter = EquilibriumMeter(surgery.decline, activation=activation, classes=classes)
+
+    @property
+    def blend(self) -> float:
+        """Share of the surgery in the gradient, settable while training: 0 plain, 1 surgery."""
+        return self._blend if self.surgery is not None else 0.0
+
+    @blend.setter
+    def blend(self, value: float) -> None:
+        if self.surgery is None:
+            raise ValueError("blend: this loss has no surgery to blend; build it with surgery=...")
+        self._blend = check_blend(value)
+
+    def probe(self, logits: Tensor) -> Tensor | None:
+        """Return the meter's probe while the whole surgery is at work: only then p is shifted."""
+        return None if self.meter is None or self._blend < 1.0 else self.meter.probe(logits)
+
+    def equilibrium(self) -> Equilibrium:
+        """Return the measured rates of the field, see `gradsurge.losses.equilibrium`."""
+        if self.meter is None:
+            raise ValueError("equilibrium: only a loss with surgery has a shifted equilibrium")
+        if self._blend < 1.0:
+            raise RuntimeError(
+                f"equilibrium: with blend {self._blend:g} the model does not come to rest at a "
+                f"shifted posterior, so there is nothing to correct with; end the schedule at 1"
+            )
+        return self.meter.result()
+
+    def equilibrium_shift(self) -> Tensor:
+        """Return by how much each class's logit settles above the posterior's, shape (C,)."""
+        return self.equilibrium().shift()
