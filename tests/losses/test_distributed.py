@@ -75,7 +75,8 @@ def run_ranks(folder):
     """Start the processes, wait (a hang ends after two minutes), and return what they found."""
     root = Path(__file__).parents[2]
     code = f"from {__name__} import on_rank; import sys; on_rank(int(sys.argv[1]), sys.argv[2])"
-    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    paths = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", code, str(rank), str(folder)],

@@ -234,6 +234,13 @@ def nothing_before_backward(loss, logits, target):
 def nothing_of_the_plain_gradient(loss, logits, target):
     loss.blend = 0.0
     loss(logits, target).backward()
+    loss.blend = 1.0
+
+
+def nothing_of_a_blend(loss, logits, target):
+    loss.blend = 0.9
+    loss(logits, target).backward()
+    loss.blend = 1.0
 
 
 def nothing_of_an_overflow(loss, logits, target):
@@ -248,6 +255,7 @@ def nothing_of_an_overflow(loss, logits, target):
         nothing_for_constants,
         nothing_before_backward,
         nothing_of_the_plain_gradient,
+        nothing_of_a_blend,
         nothing_of_an_overflow,
     ],
 )
@@ -262,10 +270,22 @@ def test_steps_that_are_not_measured(step, make):
     step(loss, logits, target)
     with pytest.raises(RuntimeError, match="equilibrium: nothing measured yet"):
         loss.equilibrium_shift()
-    loss.train().blend = 1.0
+    loss.train()
     before = measure(loss, logits, target)
     step(loss, logits, target)
     assert torch.equal(loss.equilibrium_shift(), before)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: make_loss("ce+dice-surgery"), lambda: Surgery(nn.L1Loss())]
+)
+def test_a_blend_has_no_shift_to_offer(make):
+    logits, target = batch()
+    loss = make()
+    measure(loss, logits, target)
+    loss.blend = 0.5
+    with pytest.raises(RuntimeError, match=r"equilibrium: with blend 0\.5 .*end the schedule at 1"):
+        loss.equilibrium_shift()
 
 
 def test_a_scaled_loss_has_the_same_shift():
