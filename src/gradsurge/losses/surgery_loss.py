@@ -63,9 +63,14 @@ class Surgery(Operated):
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         targets.check_logits(logits)
         z = logits.to(compute_dtype(logits))
-        if self.check:
-            targets.check_not_probabilities(z, self.activation)
-        how = Operation(self.activation, self.surgery, self._blend, self.ignore_index, self.check)
+        how = Operation(
+            self.activation,
+            self.surgery,
+            self._blend,
+            self.ignore_index,
+            self.check,
+            refuse_probabilities=self.check,
+        )
         p = operate(z, target, how, mask, self.probe(z))
         labels, kept = self._labels(target, z, mask)
         if wants_class_indices(self.region_loss):

@@ -73,8 +73,8 @@ def weights_for(logits: Tensor, weights: Tensor | None) -> Tensor | None:
         return None
     if weights.numel() != logits.shape[1]:
         raise ValueError(
-            f"class_weights: logits {tuple(logits.shape)} need {logits.shape[1]} weights, one a "
-            f"class with the background; got {weights.numel()}"
+            f"class_weights: {logits.shape[1]} classes need {logits.shape[1]} weights, the "
+            f"background's included; got {weights.numel()}"
         )
     return weights.to(logits)
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gradsurge.surgery.decline import half_decline
+from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.rule import SurgeryRule
 
 
@@ -42,22 +43,30 @@ class Slopes(NamedTuple):
 
 
 def binary_field(
-    gap: Tensor, y: Tensor, slopes: Slopes, rule: SurgeryRule | None, blend: float, *, soft: bool
+    gap: Tensor,
+    y: Tensor,
+    slopes: Slopes,
+    rule: SurgeryRule | None,
+    blend: float,
+    scratch: Scratch,
+    *,
+    soft: bool,
 ) -> Tensor:
     """Return the field on ``gap``; ``y`` has its shape, ``soft`` allows labels between 0 and 1.
 
-    Without a rule, or with blend 0, it is the ordinary gradient p(1-p) dL/dp. Overwrites ``gap``:
-    every fresh tensor costs cache.
+    Without a rule, or with blend 0, it is the ordinary gradient p(1-p) dL/dp. Overwrites ``gap``;
+    the result may be a buffer of ``scratch``.
     """
-    p, q = gap.sigmoid(), gap.neg_().sigmoid_()
-    t = p * q
+    p, q = torch.sigmoid(gap, out=scratch.take()), gap.neg_().sigmoid_()
+    t = torch.mul(p, q, out=scratch.take())
     nll = None
     if slopes.nll_at_zero is not None and slopes.nll_at_one is not None:
         nll = (p * slopes.nll_at_zero).lerp_(q * -slopes.nll_at_one, y)
     if rule is None or blend == 0.0:
         field = slopes.at(y).mul_(t)
     else:
-        field = _operated(p, q, t, y, slopes, rule, blend * rule.scale, soft=soft)
+        strength = blend * rule.scale
+        field = _operated(p, q, t, y, slopes, rule, strength, scratch, soft=soft)
         if blend < 1.0:
             # Not add_(alpha=...): torch.compile would compile anew for every value of blend.
             field.add_(slopes.at(y).mul_(t).mul_(1.0 - blend))
@@ -72,6 +81,7 @@ def _operated(
     slopes: Slopes,
     rule: SurgeryRule,
     strength: float,
+    scratch: Scratch,
     *,
     soft: bool,
 ) -> Tensor:
@@ -84,7 +94,9 @@ def _operated(
     else:  # e is p or q, and e(1-e) = p q whichever it is; lerp is exact at 0 and 1
         right = q.mul_(slopes.at_one * strength)
         field = p.mul_(slopes.at_zero * strength).lerp_(right, y)
-    return field if rule.decline is None else field.mul_(half_decline(t, rule.decline))
+    if rule.decline is None:
+        return field
+    return field.mul_(half_decline(t, rule.decline, scratch.take))
 
 
 def _soft_error(p: Tensor, q: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,7 @@
 """The decline factor (1 - e^n)(1 - (1-e)^n), accurate where either e or 1-e is tiny."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -16,14 +17,17 @@ def decline_factor(t: Tensor, exponent: float) -> Tensor:
     >>> decline_factor(torch.tensor([0.25, 1e-30], dtype=torch.float64), 20.0).tolist()
     [0.999998092652..., 2e-29]
     """
-    return half_decline(t, exponent).mul_(2.0)
+    return half_decline(t, exponent, lambda: None).mul_(2.0)
 
 
-def half_decline(t: Tensor, exponent: float) -> Tensor:
-    """Return half the factor: what its recurrence yields, for callers that scale anyway."""
+def half_decline(t: Tensor, exponent: float, take: Callable[[], Tensor | None]) -> Tensor:
+    """Return half the factor: what its recurrence yields, for callers that scale anyway.
+
+    ``take`` hands out buffers for intermediates, see `gradsurge.surgery.memory`.
+    """
     odd, doublings = _odd_and_doublings(exponent)
     if odd in (1, 3, 5):
-        return _by_doubling(t, odd, doublings)
+        return _by_doubling(t, odd, doublings, take)
     return _by_logarithm(t, exponent)
 
 
@@ -37,14 +41,14 @@ def _odd_and_doublings(exponent: float) -> tuple[int, int]:
     return odd, doublings
 
 
-def _by_doubling(t: Tensor, odd: int, doublings: int) -> Tensor:
+def _by_doubling(t: Tensor, odd: int, doublings: int, take: Callable[[], Tensor | None]) -> Tensor:
     """Return half the factor for n = odd * 2^doublings, by a few products.
 
     With V_k = e^k + (1-e)^k the factor is 1 - V_n + t^n, and H_k = (1 - V_k) / 2 obeys
     H_2k = t^k + 2 H_k (1 - H_k): sums of positive terms, so every digit stays right. In place,
     since every fresh tensor costs cache.
     """
-    half, power = _odd_start(t, odd)  # H_k and t^k
+    half, power = _odd_start(t, odd, take)  # H_k and t^k
     tail_counts = 0.25 ** (odd * 2**doublings) > torch.finfo(t.dtype).eps / 4
     for left in reversed(range(doublings)):
         half.addcmul_(half, half, value=-1.0).mul_(2.0).add_(power)
@@ -53,14 +57,14 @@ def _by_doubling(t: Tensor, odd: int, doublings: int) -> Tensor:
     return half.add_(power, alpha=0.5) if tail_counts else half  # else t^n is lost in rounding
 
 
-def _odd_start(t: Tensor, odd: int) -> tuple[Tensor, Tensor]:
+def _odd_start(t: Tensor, odd: int, take: Callable[[], Tensor | None]) -> tuple[Tensor, Tensor]:
     """Return H_k and t^k for k = 1, 3, 5."""
     if odd == 1:
         return torch.zeros_like(t), t.clone()
-    square = t * t
+    square = torch.mul(t, t, out=take())
     if odd == 3:
-        return t * 1.5, square.mul_(t)
-    return (t - square).mul_(2.5), square.mul_(square).mul_(t)
+        return torch.mul(t, 1.5, out=take()), square.mul_(t)
+    return torch.sub(t, square, out=take()).mul_(2.5), square.mul_(square).mul_(t)
 
 
 def _by_logarithm(t: Tensor, exponent: float) -> Tensor:

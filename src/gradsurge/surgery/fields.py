@@ -12,6 +12,7 @@ from torch import Tensor
 from gradsurge.surgery.binary import Slopes, binary_field
 from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
+from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.multiclass import multiclass_field
 from gradsurge.surgery.planes import empty_planes, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
@@ -25,34 +26,41 @@ def softmax_field(
 ) -> tuple[Tensor, Tensor]:
     """Return the field, shape and dtype of ``logits``, and the rates (1, C, C + 2)."""
     n, c = logits.shape[:2]
-    z, g = logits.flatten(2), grad.flatten(2)
+    z, g, dtype = logits.flatten(2), grad.flatten(2), compute_dtype(logits)
     field, out = empty_planes(logits)
     rates = torch.zeros(c, c + 2, dtype=sum_dtype(logits.device), device=logits.device)
-    piece_field = _two_classes if c == 2 else _many_classes
+    scratch = Scratch(logits, dtype, buffers=7 if c == 2 else 0)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if c == 2 else c):
-        dtype = compute_dtype(logits)
+        at, piece_out = (rows, voxels), out[rows, :, voxels]
         piece = z[rows, :, voxels].to(dtype), g[rows, :, voxels].to(dtype)
-        values, piece_rates = piece_field(*piece, labels, (rows, voxels), rule, blend)
         if c == 2:
-            write_pair(out[rows, :, voxels], values)
+            values, piece_rates = _two_classes(*piece, labels, at, rule, blend, scratch)
+            write_pair(piece_out, values)
         else:
-            out[rows, :, voxels] = values
+            piece_out[:], piece_rates = _many_classes(*piece, labels, at, rule, blend)
         rates += piece_rates
     rates[:, :c] *= 0.0 if rule is None else rule.scale * blend
     return field, rates.unsqueeze(0)
 
 
 def _two_classes(
-    z: Tensor, g: Tensor, labels: Labels, at: Piece, rule: SurgeryRule | None, blend: float
+    z: Tensor,
+    g: Tensor,
+    labels: Labels,
+    at: Piece,
+    rule: SurgeryRule | None,
+    blend: float,
+    scratch: Scratch,
 ) -> tuple[Tensor, Tensor]:
-    y, valid = labels.foreground(at, z.dtype), labels.valid(at, z.dtype)
-    coupling = g[:, 1] - g[:, 0]
+    scratch.start(tuple(z[:, 0].shape))
+    y, valid = labels.foreground(at, z.dtype, scratch.take()), labels.valid(at, z.dtype)
+    coupling = torch.sub(g[:, 1], g[:, 0], out=scratch.take())
     if valid is not None:  # filled, not multiplied: the loss may say NaN there
         coupling, y = coupling.masked_fill_(valid == 0, 0.0), y * valid
     rates = binary_rates(coupling, y, valid).sum(dim=0)
     slopes = Slopes(coupling, coupling)
-    foreground = binary_field(z[:, 1] - z[:, 0], y, slopes, rule, blend, soft=labels.soft)
-    return foreground, rates
+    gap = torch.sub(z[:, 1], z[:, 0], out=scratch.take())
+    return binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft), rates
 
 
 def _many_classes(
@@ -77,6 +85,7 @@ def sigmoid_field(
     z, g = logits.flatten(2), grad.flatten(2)
     field, out = empty_planes(logits)
     rates = torch.zeros(c, 2, 4, dtype=sum_dtype(logits.device), device=logits.device)
+    scratch = Scratch(logits, compute_dtype(logits), buffers=4)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=c):
         at, dtype = (rows, slice(None), voxels), compute_dtype(logits)
         y, valid = labels.foreground(at, dtype), labels.valid(at, dtype)
@@ -84,7 +93,9 @@ def sigmoid_field(
         if valid is not None:
             slope, y = slope.masked_fill(valid == 0, 0.0), y * valid
         slopes = Slopes(slope, slope)
-        out[at] = binary_field(z[at].to(dtype, copy=True), y, slopes, rule, blend, soft=labels.soft)
+        gap = z[at].to(dtype, copy=True)
+        scratch.start(tuple(gap.shape))
+        out[at] = binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft)
         rates += binary_rates(slope, y, valid).sum(dim=0)
     rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend
     return field, rates

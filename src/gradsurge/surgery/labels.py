@@ -22,10 +22,12 @@ class Labels:
     mask: Tensor | None = None
     soft: bool = False
 
-    def foreground(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor:
-        """Return the piece as 0/1 (or soft) labels; ignored voxels are 0."""
+    def foreground(
+        self, at: tuple[slice, ...], dtype: torch.dtype, out: Tensor | None = None
+    ) -> Tensor:
+        """Return the piece as 0/1 (or soft) labels, in ``out`` if given; ignored voxels are 0."""
         piece = self.values[at]
-        labels = piece.to(dtype)
+        labels = piece.to(dtype) if out is None else out.copy_(piece)
         if self.ignore_index is None:
             return labels
         return labels.masked_fill(piece == self.ignore_index, 0.0)

@@ -29,6 +29,7 @@ class Operation:
     soft: bool = False
     nll: bool = False
     hard: bool = False
+    refuse_probabilities: bool = False
 
     def kind(self, channels: int) -> Literal["two", "many", "channels"]:
         """Two exclusive classes, more of them, or channels that may overlap."""
@@ -60,6 +61,8 @@ class SurgeryOperator(torch.autograd.Function):
         if operation.check:
             targets.check_finite(logits)
             check_label_values(labels, logits, operation)
+        if operation.refuse_probabilities:
+            targets.check_not_probabilities(logits, operation.activation)
         z = logits.to(compute_dtype(logits))
         p = z.softmax(dim=1) if operation.activation == "softmax" else z.sigmoid()
         return p.to(logits.dtype)

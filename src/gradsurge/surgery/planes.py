@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from gradsurge.surgery.memory import ask_for_huge_pages
+
 
 def empty_planes(like: Tensor) -> tuple[Tensor, Tensor]:
     """Return an uninitialised tensor like ``like`` and its (N, C, V) view, to be written to.
@@ -17,9 +19,9 @@ def empty_planes(like: Tensor) -> tuple[Tensor, Tensor]:
     n, c, *spatial = like.shape
     voxels = like[0, 0].numel()
     if like.stride(1) == 1 and c > 1:
-        planes = like.new_empty(n, voxels, c).transpose(1, 2)
+        planes = ask_for_huge_pages(like.new_empty(n, voxels, c)).transpose(1, 2)
     else:
-        planes = like.new_empty(n, c, voxels)
+        planes = ask_for_huge_pages(like.new_empty(n, c, voxels))
     return planes.unflatten(2, spatial), planes
 
 

@@ -7,14 +7,30 @@ import torch
 from torch import Tensor
 
 from gradsurge.surgery.binary import Slopes, binary_nll_sums
+from gradsurge.surgery.memory import Scratch
 
 GAP_SUMS = 8  # of p y, p, y, mask y, mask, 1, -(1-y) log(1-p), -y log p
+
+
+def logit_gap(piece: Tensor, kind: str, scratch: Scratch) -> Tensor:
+    """Return the gaps of a (N, C, V) piece as a tensor that may be overwritten.
+
+    The first buffer that a piece takes from ``scratch``, which starts anew with it.
+    """
+    scratch.start(tuple(piece[:, 0].shape if kind == "two" else piece.shape))
+    if kind == "two":
+        return torch.sub(piece[:, 1], piece[:, 0], out=scratch.take())
+    buffer = scratch.take()
+    return piece.clone() if buffer is None else buffer.copy_(piece)
 
 
 def gap_sums(
     gap: Tensor, y: Tensor, valid: Tensor | None, *, nll: bool, hard: bool, soft: bool
 ) -> Tensor:
-    """Return the sums of a piece over its last axis, stacked in the order of GAP_SUMS."""
+    """Return the sums of a piece over its last axis, stacked in the order of GAP_SUMS.
+
+    Overwrites ``gap``.
+    """
     zero = gap.new_zeros(gap.shape[:-1])
     hard_sums, nll_sums = (zero, zero), (zero, zero)
     voxels = torch.full_like(zero, gap.shape[-1])
@@ -26,7 +42,7 @@ def gap_sums(
         hard_sums = (mask * y).sum(-1), mask.sum(-1)
     if nll:
         nll_sums = binary_nll_sums(gap, y, valid, soft=soft)
-    p = gap.sigmoid() if valid is None else gap.sigmoid().mul_(valid)
+    p = gap.sigmoid_() if valid is None else gap.sigmoid_().mul_(valid)
     predicted = p.sum(-1)
     return torch.stack((p.mul_(y).sum(-1), predicted, y.sum(-1), *hard_sums, voxels, *nll_sums))
 

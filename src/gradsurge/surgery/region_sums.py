@@ -16,6 +16,7 @@ from gradsurge.surgery import targets
 from gradsurge.surgery.binary import binary_field
 from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
+from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.once import FieldFunction, call, loop_vmap
 from gradsurge.surgery.operator import Operation, check_label_values, flat_labels, prepare
 from gradsurge.surgery.planes import empty_planes, write_pair
@@ -26,6 +27,7 @@ from gradsurge.surgery.region_binary import (
     channel_slopes,
     channel_sums,
     gap_sums,
+    logit_gap,
     two_class_slopes,
     two_class_sums,
 )
@@ -121,6 +123,7 @@ def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
     z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
     shape = {"two": (GAP_SUMS, n), "channels": (GAP_SUMS, n, c), "many": (7, n, c)}[kind]
     sums = torch.zeros(shape, dtype=sum_dtype(logits.device), device=logits.device)
+    scratch = Scratch(logits, dtype, buffers=0 if kind == "many" else 2)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c):
         piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
         valid = labels.valid(at, dtype)
@@ -128,8 +131,8 @@ def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
             truth = labels.one_hot(at, c, dtype)
             part = multiclass_sums(piece, truth, valid, nll=how.nll, hard=how.hard)
         else:
-            gap = piece[:, 1] - piece[:, 0] if kind == "two" else piece
-            y = labels.foreground(at, dtype)
+            gap = logit_gap(piece, kind, scratch)
+            y = labels.foreground(at, dtype, scratch.take())
             part = gap_sums(gap, y, valid, nll=how.nll, hard=how.hard, soft=labels.soft)
         sums[:, rows].add_(part)
     if kind == "many":
@@ -144,8 +147,9 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
     slopes = slopes.to(dtype)
     along_gap = (two_class_slopes if kind == "two" else channel_slopes)(slopes, nll=how.nll)
     field, out = empty_planes(logits)
-    pieces = blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c)
-    for rows, voxels in reversed(list(pieces)):  # what was summed last is still in the cache
+    pieces = list(blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c))
+    scratch = Scratch(logits, dtype, buffers=0 if kind == "many" else 6)
+    for rows, voxels in reversed(pieces):  # what was summed last is still in the cache
         piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
         valid = labels.valid(at, dtype)
         if kind == "many":
@@ -154,9 +158,9 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
             values = multiclass_region_field(piece, truth, of_rows, how.rule, how.blend, how.nll)
             valid = valid if valid is None else valid.unsqueeze(1)
         else:
-            gap = piece[:, 1] - piece[:, 0] if kind == "two" else piece.clone()
-            y, at_rows = labels.foreground(at, dtype), along_gap.rows(rows)
-            values = binary_field(gap, y, at_rows, how.rule, how.blend, soft=labels.soft)
+            gap, at_rows = logit_gap(piece, kind, scratch), along_gap.rows(rows)
+            y = labels.foreground(at, dtype, scratch.take())
+            values = binary_field(gap, y, at_rows, how.rule, how.blend, scratch, soft=labels.soft)
         values = values if valid is None else values.mul_(valid)
         if kind == "two":
             write_pair(out[rows, :, voxels], values)
