@@ -25,6 +25,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 import gradsurge as gs
+from gradsurge.surgery.memory import ask_for_huge_pages
 
 Step = Callable[[Tensor, Tensor], Any]
 
@@ -62,7 +63,8 @@ def contenders(*, compiled: bool) -> dict[str, Step]:
     def floor(z: Tensor, _y: Tensor) -> Tensor:
         with torch.no_grad():
             z.sum()
-            return torch.add(z, 1.0)  # reads once more, writes once
+            out = ask_for_huge_pages(torch.empty_like(z))  # as our gradient is allocated
+            return torch.add(z, 1.0, out=out)  # reads once more, writes once
 
     steps: dict[str, Step] = {
         "listing + MONAI DiceLoss": listing,

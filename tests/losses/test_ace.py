@@ -228,6 +228,13 @@ def test_ignore_index_needs_class_indices():
         ACE(ignore_index=255)(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3))
 
 
+def test_a_stray_255_is_not_taken_for_minus_one():
+    # torch compares uint8 with -1 as if it were 255.
+    target = torch.tensor([[[0, 255, 1]]], dtype=torch.uint8)
+    with pytest.raises(ValueError, match=r"target: .*from 0 to 255"):
+        ACE(activation="sigmoid", ignore_index=-1)(torch.zeros(1, 1, 3), target)
+
+
 BAD_INPUTS = [
     ({"target": torch.full((2, 4), 255)}, ValueError, "got 255"),
     ({"target": torch.zeros(2, 5)}, ValueError, r"\(2, 5\)"),

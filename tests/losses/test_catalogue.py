@@ -221,6 +221,18 @@ def test_names_stand_for_classes():
     assert make_loss("dice-surgery").surgery == SurgeryRule()
 
 
+@pytest.mark.parametrize("first", ["svls", "nacl"])
+def test_a_sum_does_not_mix_activations(first):
+    says = rf"make_loss\('{first}\+dice'\): unknown option 'activation'; {first.upper()} is softmax"
+    for activation in ("sigmoid", "softmax"):
+        with pytest.raises(TypeError, match=says):
+            make_loss(f"{first}+dice", activation=activation)
+    with pytest.raises(TypeError, match="unknown option 'smoth'; it takes batch"):
+        make_loss(f"{first}+dice", smoth=1.0)
+    loss = make_loss("ace+dice", activation="sigmoid")
+    assert loss.first.activation == loss.second.activation == "sigmoid"
+
+
 @pytest.mark.parametrize("option", ["decline", "scale", "blend", "hard_statistics", "surgery"])
 def test_surgery_options_belong_to_surgery_losses(option):
     with pytest.raises(TypeError, match=rf"make_loss\('dice'\): unknown option '{option}'"):

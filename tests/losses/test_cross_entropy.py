@@ -162,6 +162,13 @@ def test_compiles_into_one_graph():
     torch.testing.assert_close(compiled(logits, target), loss(logits, target))
 
 
+def test_a_stray_255_is_not_taken_for_minus_one():
+    # torch compares uint8 with -1 as if it were 255.
+    target = torch.tensor([[[0, 255, 1]]], dtype=torch.uint8)
+    with pytest.raises(ValueError, match=r"target: .*from 0 to 255"):
+        CrossEntropy(activation="sigmoid", ignore_index=-1)(torch.zeros(1, 1, 3), target)
+
+
 BAD_INPUTS = [
     ({"target": torch.full((2, 4), 255)}, ValueError, "got 255"),
     ({"target": torch.zeros(2, 5)}, ValueError, r"\(2, 5\)"),
@@ -170,7 +177,7 @@ BAD_INPUTS = [
     ({"logits": torch.zeros(2, 3)}, ValueError, "spatial"),
     ({"logits": torch.zeros(2, 1, 4)}, ValueError, "C >= 2"),
     ({"logits": torch.zeros(2, 3, 4, dtype=torch.int64)}, TypeError, "floating"),
-    ({"target": torch.zeros(2, 3, 4)}, ValueError, "sums from 0 to 0"),
+    ({"target": torch.zeros(2, 3, 4)}, ValueError, "3 channels that sum to 1.*sums from 0 to 0"),
     ({"target": torch.full((2, 3, 4), 2.0)}, ValueError, r"\[0, 1\]"),
 ]
 

@@ -117,6 +117,25 @@ def test_the_equilibrium_is_that_of_the_finest_level():
     assert torch.equal(fresh.equilibrium_shift(), loss.equilibrium_shift())
 
 
+def test_the_rates_are_those_of_the_finest_level():
+    outputs, target = pyramid()
+    loss = DeepSupervision(make_loss("dice-surgery"), levels=3)
+    loss(outputs, target).backward()
+    assert torch.equal(loss.equilibrium().region, loss.loss.equilibrium().region)
+
+
+@pytest.mark.parametrize("name", ["dice", "ce", "ce+dice-surgery"])
+def test_a_target_that_is_not_the_finest_outputs_is_refused(name):
+    outputs, target = pyramid()
+    loss = DeepSupervision(make_loss(name), levels=3)
+    larger = target.repeat_interleave(2, dim=1)
+    for wrong in (larger, target[:, ::2, ::2], target[0], target.unsqueeze(1).unsqueeze(1)):
+        with pytest.raises(ValueError, match=r"target: for logits \(2, 2, 8, 12\)"):
+            loss(outputs, wrong)
+    with pytest.raises(TypeError, match="target: expected a tensor or a list of them, got int"):
+        loss(outputs, 3)
+
+
 def test_bad_input():
     outputs, target = pyramid()
     loss = DeepSupervision(Dice(), levels=3)

@@ -1,6 +1,9 @@
 """Surgery(loss): MONAI's losses unchanged, and refusals that name what to change."""
 
+import functools
+
 import monai.losses
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -52,7 +55,8 @@ def test_losses_that_want_class_indices(name, include_background):
     theirs, options, _, _ = PAIRS[name]
     options = {**options, "include_background": include_background}
     expected = value_and_gradient(Surgery(theirs(**options)), data.logits, data.target)
-    for target in (data.target, data.target.unsqueeze(1), data.channels.long()):
+    forms = data.target, data.target.unsqueeze(1), data.channels.long(), data.channels
+    for target in forms:
         wrapped = Surgery(theirs(to_onehot_y=True, **options))
         torch.testing.assert_close(value_and_gradient(wrapped, data.logits, target), expected)
 
@@ -64,6 +68,36 @@ def test_what_class_indices_cannot_say_is_refused():
         Surgery(loss)(masked.logits, masked.target, masked.mask)
     with pytest.raises(ValueError, match=r"soft labels.*Build it with to_onehot_y=False"):
         Surgery(loss)(soft.logits, soft.target)
+    # Where values are not looked at, floating labels may be soft.
+    with pytest.raises(ValueError, match="soft labels"):
+        Surgery(loss, check=False)(soft.logits, soft.channels)
+
+
+def test_hard_labels_of_two_classes_may_be_floating():
+    data, loss = make_batch("two"), monai.losses.DiceLoss(to_onehot_y=True)
+    found = value_and_gradient(Surgery(loss), data.logits, data.channels)
+    expected = value_and_gradient(Surgery(loss), data.logits, data.target)
+    torch.testing.assert_close(found, expected)
+
+
+def test_class_indices_say_nothing_about_channels_that_overlap():
+    loss = monai.losses.DiceLoss(to_onehot_y=True)
+    with pytest.raises(ValueError, match=r"region_loss: DiceLoss.*build it with to_onehot_y=False"):
+        Surgery(loss, "sigmoid")
+
+
+def test_a_stray_255_is_not_taken_for_minus_one():
+    seen = []
+
+    def loss(p, y):
+        seen.append(y)
+        return (p * y).sum()
+
+    z, target = torch.randn(1, 1, 3), torch.tensor([[[0, 255, 1]]], dtype=torch.uint8)
+    with pytest.raises(ValueError, match=r"target: .*from 0 to 255"):
+        Surgery(loss, "sigmoid", ignore_index=-1)(z, target)
+    Surgery(loss, "sigmoid", ignore_index=-1, check=False)(z, target)
+    assert seen[0].flatten().tolist() == [0, 255, 1]
 
 
 @pytest.mark.parametrize("kind", ["two", "three", "sigmoid"])
@@ -187,12 +221,25 @@ def test_a_loss_with_its_own_activation_names_the_argument(loss, says):
         monai.losses.DiceFocalLoss,
         nn.CrossEntropyLoss,
         nn.BCEWithLogitsLoss,
+        nn.NLLLoss,
         lambda: Inside(nn.CrossEntropyLoss()),
+        lambda: F.cross_entropy,
+        lambda: F.binary_cross_entropy_with_logits,
+        lambda: F.nll_loss,
+        lambda: functools.partial(functools.partial(F.cross_entropy, label_smoothing=0.1)),
+        lambda: functools.partial(nn.CrossEntropyLoss()),
     ],
 )
 def test_a_loss_that_needs_logits(loss):
     with pytest.raises(ValueError, match=r"region_loss: contains \w+, which expects logits"):
         Surgery(loss())
+
+
+def test_a_loss_whose_softmax_cannot_be_turned_off():
+    loss = monai.losses.GeneralizedWassersteinDiceLoss(1 - np.eye(2))
+    for found in (loss, Inside(loss)):
+        with pytest.raises(ValueError, match=r"region_loss: Generalized\w+ always applies its own"):
+            Surgery(found)
 
 
 @pytest.mark.parametrize("name", ["dice", "dice-surgery", "ce+dice", "ce", "svls+dice"])
@@ -213,7 +260,9 @@ def test_what_cannot_be_called():
         Surgery("dice")
 
 
-@pytest.mark.parametrize("harmless", [LikeNnunet(None), LikeSmp(from_logits=False)])
+@pytest.mark.parametrize(
+    "harmless", [LikeNnunet(None), LikeSmp(from_logits=False), F.binary_cross_entropy]
+)
 def test_losses_of_probabilities_are_taken(harmless):
     Surgery(harmless)
 

@@ -199,6 +199,20 @@ def test_compiles_into_one_graph(ignore_index):
     torch.testing.assert_close(compiled(logits, target), loss(logits, target))
 
 
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 3.0]])
+def test_a_class_ruled_out_by_minus_infinity_does_not_spoil_the_others(weights):
+    logits, target = batch((4, 5))
+    target = target.clamp(max=1)
+    two = logits.detach()[:, :2].clone().requires_grad_()
+    ruled_out = torch.full_like(two[:, :1], -torch.inf)
+    three = torch.cat((two.detach(), ruled_out), dim=1).requires_grad_()
+    loss, of_two = SVLS(class_weights=weights), SVLS(class_weights=weights and weights[:2])
+    torch.testing.assert_close(loss(three, target), of_two(two, target))
+    field = gradient(loss, three, target)
+    torch.testing.assert_close(field[:, :2], gradient(of_two, two, target))
+    assert (field[:, 2] == 0).all()
+
+
 def test_ignore_index_needs_class_indices():
     with pytest.raises(ValueError, match=r"ignore_index.*\(1, 2, 3\)"):
         SVLS(ignore_index=255)(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3))

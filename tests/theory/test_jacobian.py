@@ -5,7 +5,8 @@ import itertools
 import pytest
 import torch
 
-from gradsurge.experiments.curl import asymmetric_norm, jacobian, measure_curl
+from gradsurge.experiments.curl import asymmetric_norm, field, jacobian, measure_curl
+from gradsurge.losses import make_loss
 from gradsurge.surgery import SurgeryRule
 
 # Two foreground and three background voxels; the pair (2, 3) is the paper's: both background.
@@ -35,14 +36,22 @@ def test_equal_probabilities_are_the_only_symmetric_pairs_of_background():
 
 def test_the_plain_gradient_is_symmetric():
     # The same finite differences find no asymmetry where there is none.
-    logits = torch.stack((torch.zeros_like(GAP), GAP)).unsqueeze(0)
+    jac = jacobian(GAP, LABELS, None, torch.arange(5))
+    assert torch.equal(field(GAP, LABELS, None), plain_gradient(make_loss("dice")))
 
-    def dice(z):
-        p, y = z[0].softmax(0)[1], LABELS.double()
+    def dice(gap):
+        p, y = gap.sigmoid(), LABELS.double()
         return 1 - (2 * (p * y).sum() + EPS) / (p.sum() + y.sum() + EPS)
 
-    hessian = torch.autograd.functional.hessian(dice, logits)[0, 1, :, 0, 1, :]
-    torch.testing.assert_close(hessian, hessian.T)
+    torch.testing.assert_close(jac, jac.T, rtol=1e-6, atol=1e-10)
+    hessian = torch.autograd.functional.hessian(dice, GAP)
+    torch.testing.assert_close(jac, hessian, rtol=1e-6, atol=1e-10)
+
+
+def plain_gradient(loss):
+    logits = torch.stack((torch.zeros_like(GAP), GAP)).unsqueeze(0).requires_grad_()
+    loss(logits, LABELS.unsqueeze(0)).backward()
+    return logits.grad[0, 1]
 
 
 def test_the_norm_of_the_asymmetric_part_equals_that_of_the_whole_jacobian():

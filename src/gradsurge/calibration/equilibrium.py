@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-# Beyond this logit gap a probability is 0 or 1 in float32, and so is its posterior.
-_TINY = 1e-37
+_TINY = 1e-37  # a probability that float32 rounded to 0 is some number this small
 
 
 def posterior_from_equilibrium(
@@ -21,36 +20,58 @@ def posterior_from_equilibrium(
     classes odds(r) = odds(p) A_01 / A_10, for more a linear system of C equations a voxel.
 
     Args:
-        probabilities: p, (N, C, *S), exclusive classes. Overlapping channels are problems of two
-            classes each: stack 1 - p and p.
-        region: mean rates of the region loss, (C, C): row t for voxels of class t, column c the
-            class that is pushed down. A surgery loss measures them: ``loss.equilibrium()``.
-        cross_entropy: mean rates of a cross-entropy term, (C,).
+        probabilities: p, (N, C, *S): exclusive classes, or channels that may overlap.
+        region: mean rates of the region loss, as a surgery loss measures them: (1, C, C) for
+            exclusive classes, (C, 2, 2) for channels; row t for voxels of class t, column c the
+            class that is pushed down. (C, C) means (1, C, C).
+        cross_entropy: mean rates of a cross-entropy term, (1, C) or (C, 2); (C,) means (1, C).
         decline: the exponent n of D = (1 - m^n)(1 - (1-m)^n), m the largest p of a voxel, which
             only matters beside cross-entropy; None for D = 1.
+
+    With a loss that has trained: ``posterior_from_equilibrium(p, *loss.equilibrium()[:3])``.
 
     >>> p = torch.tensor([[[0.8], [0.2]]])
     >>> rates = torch.tensor([[0.0, 1.0], [3.0, 0.0]])  # foreground pulls three times as hard
     >>> [round(v, 4) for v in posterior_from_equilibrium(p, rates).flatten().tolist()]
     [0.9231, 0.0769]
     """
-    classes = probabilities.shape[1]
-    if region.shape != (classes, classes):
-        raise ValueError(
-            f"region: for probabilities {tuple(probabilities.shape)} expected "
-            f"{(classes, classes)} rates, got {tuple(region.shape)}"
-        )
-    p = probabilities.movedim(1, -1).clamp_min(_TINY)
-    region = region.to(p)
-    pull = region
+    exclusive = _check(probabilities, region)
+    dtype = torch.float32 if probabilities.device.type == "mps" else torch.float64
+    p = probabilities.movedim(1, -1).to(dtype)
+    if not exclusive:
+        p = torch.stack((1.0 - p, p), dim=-1)  # (..., C, 2): a problem of two classes a channel
+    p = p.clamp_min(_TINY)
+    pull = (region if region.ndim == 3 else region.unsqueeze(0)).to(p)
+    scale = pull.amax()
     if cross_entropy is not None:  # without it D is common to all rates, and cancels
+        ce = (cross_entropy if cross_entropy.ndim == 2 else cross_entropy.unsqueeze(0)).to(p)
+        scale = torch.maximum(scale, ce.amax())
         strength = 1.0 if decline is None else _decline(p, decline)[..., None, None]
-        pull = strength * region + cross_entropy.to(p).unsqueeze(-1)
-    rates = pull * p.unsqueeze(-2)  # (..., t, c): from class t to class c
-    if classes == 2:
-        r = torch.stack((rates[..., 1, 0], rates[..., 0, 1]), dim=-1)
-        return (r / r.sum(dim=-1, keepdim=True)).movedim(-1, 1)
-    return _stationary(rates).movedim(-1, 1)
+        pull = strength * (pull[0] if exclusive else pull) + (ce[0] if exclusive else ce)[..., None]
+    elif exclusive:
+        pull = pull[0]
+    r = _stationary(pull / scale * p.unsqueeze(-2))  # rates (..., t, c): from class t to class c
+    return (r if exclusive else r[..., 1]).movedim(-1, 1).to(probabilities.dtype)
+
+
+def _check(probabilities: Tensor, region: Tensor) -> bool:
+    """Return whether the classes exclude each other; raise unless the shapes fit."""
+    for name, x in (("probabilities", probabilities), ("region", region)):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
+    if probabilities.ndim < 2:
+        raise ValueError(
+            f"probabilities: expected (N, C, *S), got shape {tuple(probabilities.shape)}"
+        )
+    c, shape = probabilities.shape[1], tuple(region.shape)
+    if shape in ((c, c), (1, c, c)) and c > 1:
+        return True
+    if shape == (c, 2, 2):
+        return False
+    raise ValueError(
+        f"region: for probabilities {tuple(probabilities.shape)} expected rates (1, {c}, {c}) of "
+        f"exclusive classes or ({c}, 2, 2) of channels, got {shape}"
+    )
 
 
 def _decline(p: Tensor, exponent: float) -> Tensor:

@@ -28,15 +28,15 @@ class Curl(NamedTuple):
     diagonal: float
 
 
-def field(gap: Tensor, labels: Tensor, rule: SurgeryRule) -> Tensor:
-    """Return the Dice field on the foreground logit of V voxels."""
+def field(gap: Tensor, labels: Tensor, rule: SurgeryRule | None) -> Tensor:
+    """Return the Dice field on the foreground logit of V voxels; the plain gradient for None."""
     logits = torch.stack((torch.zeros_like(gap), gap)).unsqueeze(0).requires_grad_()
     Dice(surgery=rule)(logits, labels.unsqueeze(0)).backward()
     assert logits.grad is not None  # backward has just run
     return logits.grad[0, 1]
 
 
-def jacobian(gap: Tensor, labels: Tensor, rule: SurgeryRule, at: Tensor) -> Tensor:
+def jacobian(gap: Tensor, labels: Tensor, rule: SurgeryRule | None, at: Tensor) -> Tensor:
     """Return dF_i / dz_k for the voxels ``at``, by central differences."""
     columns, step = [], 1e-4
     for k in at.tolist():

@@ -7,15 +7,14 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gradsurge.losses.voxels import (
+from gradsurge.losses.class_weights import (
     ClassWeights,
-    check_activation,
     check_class_weights,
     class_mean,
-    label_channels,
     weights_for,
-    working_logits,
 )
+from gradsurge.losses.labelled import label_channels, working_logits
+from gradsurge.losses.options import check_activation, check_whole_number
 from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.precision import sum_dtype
 
@@ -111,6 +110,9 @@ class ACE(nn.Module):
             sigmoid: single entries of the target).
         check: look at label values and for NaN (a reduction each).
 
+    A ``mask`` leaves out what it marks 0, as ignore_index does: (N, *S) or (N, 1, *S), for sigmoid
+    also (N, C, *S).
+
     Shapes: logits (N, C, *S); target (N, *S) or (N, 1, *S) class indices or one-hot (N, C, *S);
     sigmoid: (N, C, *S) labels in [0, 1], or (N, *S) for C = 1.
 
@@ -137,11 +139,9 @@ class ACE(nn.Module):
     ) -> None:
         super().__init__()
         check_activation(activation, ignore_index)
-        if not (bins >= 1 and int(bins) == bins):
-            raise ValueError(f"bins: expected a whole number >= 1, got {bins!r}")
         if binning not in ("hard", "soft"):
             raise ValueError(f"binning: expected 'hard' or 'soft', got {binning!r}")
-        self.bins = int(bins)
+        self.bins = check_whole_number("bins", bins, least=1)
         self.binning = binning
         self.activation = activation
         self.first_class = 0 if include_background or activation == "sigmoid" else 1
@@ -150,11 +150,11 @@ class ACE(nn.Module):
         weights = check_class_weights(class_weights, self.first_class)
         self.register_buffer("class_weights", weights, persistent=False)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+    def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         softmax, first = self.activation == "softmax", self.first_class
         z = working_logits(logits, min_channels=2 if softmax else 1, check=self.check)
         labels, kept = label_channels(
-            target, z, self.activation, self.ignore_index, first=first, check=self.check
+            target, z, self.activation, self.ignore_index, mask, first=first, check=self.check
         )
         p = torch.softmax(z, dim=1)[:, first:] if softmax else torch.sigmoid(z)
         gaps = average_calibration_error(p, labels, bins=self.bins, binning=self.binning, kept=kept)

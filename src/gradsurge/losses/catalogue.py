@@ -96,7 +96,10 @@ def _region(name: str, options: dict[str, Any]) -> nn.Module:
 def _sum_with_dice(name: str, kind: type[nn.Module], options: dict[str, Any]) -> nn.Module:
     """Build a sum; an option goes to each of the two losses that takes it."""
     dice = _names(Dice) - {"surgery"} - _SURGERY_OPTIONS
-    _refuse_unknown(name, options, _names(kind) | dice | {"weights"})
+    allowed, note = _names(kind) | dice | {"weights"}, ""
+    if "activation" not in _names(kind):  # Dice alone would heed it
+        allowed, note = allowed - {"activation"}, f"{kind.__name__} is softmax only, and "
+    _refuse_unknown(name, options, allowed, note)
     first = kind(**{k: v for k, v in options.items() if k in _names(kind)})
     second = Dice(**{k: v for k, v in options.items() if k in dice})
     return WeightedSum(first, second, options.get("weights", (1.0, 1.0)))
@@ -114,10 +117,11 @@ def _names(kind: Callable[..., Any]) -> set[str]:
     return names | set(RegionOptions.__annotations__) if len(names) < len(parameters) else names
 
 
-def _refuse_unknown(name: str, options: dict[str, Any], allowed: set[str]) -> None:
+def _refuse_unknown(name: str, options: dict[str, Any], allowed: set[str], note: str = "") -> None:
     for option in options:
         if option not in allowed:
             raise TypeError(
-                f"make_loss({name!r}): unknown option {option!r}; it takes "
+                f"make_loss({name!r}): unknown option {option!r}; "
+                f"{note if option == 'activation' else ''}it takes "
                 f"{', '.join(sorted(allowed))}"
             )

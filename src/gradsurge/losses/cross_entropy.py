@@ -4,22 +4,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gradsurge.losses.voxels import (
-    ClassWeights,
+from gradsurge.losses.class_weights import ClassWeights, check_class_weights, weights_for
+from gradsurge.losses.labelled import (
     Labelled,
-    check_activation,
-    check_class_weights,
     class_numbers,
     has_class_channels,
     region_labels,
-    weights_for,
+    softmax_mask,
     working_logits,
 )
+from gradsurge.losses.options import check_activation
 from gradsurge.surgery.operator import Activation
-from gradsurge.surgery.targets import channel_labels, check_unit_interval
+from gradsurge.surgery.targets import channel_labels, check_shares
 
 _IGNORED = -100  # what F.cross_entropy leaves out; never a class
-_SUM_TOLERANCE = 1e-3  # room for soft labels stored in half precision
 
 
 class CrossEntropy(nn.Module):
@@ -39,6 +37,9 @@ class CrossEntropy(nn.Module):
         ignore_index: label that contributes neither value nor gradient (softmax: a class index;
             sigmoid: single entries of the target).
         check: look at label values and for NaN (a reduction each).
+
+    A ``mask`` leaves out what it marks 0, as ignore_index does: (N, *S) or (N, 1, *S), for sigmoid
+    also (N, C, *S).
 
     Shapes: logits (N, C, *S); target (N, *S) or (N, 1, *S) class indices, or (N, C, *S)
     distributions over the classes; sigmoid: (N, C, *S) labels in [0, 1], or (N, *S) for C = 1.
@@ -67,20 +68,21 @@ class CrossEntropy(nn.Module):
         self.check = check
         self.register_buffer("class_weights", check_class_weights(class_weights), persistent=False)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+    def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         z = working_logits(
             logits, min_channels=2 if self.activation == "softmax" else 1, check=self.check
         )
         weights = weights_for(z, self.class_weights)
         if self.activation == "sigmoid":
-            found = region_labels(target, z, self.ignore_index, check=self.check)
+            found = region_labels(target, z, self.ignore_index, mask, check=self.check)
             return binary_cross_entropy(z, found, weights)
         if has_class_channels(target, z, self.ignore_index):
             q = channel_labels(target, z)
             if self.check:
-                _check_distribution(q)
-            return soft_cross_entropy(z, q.to(z.dtype), weights)
-        numbers, kept = class_numbers(target, z, self.ignore_index, check=self.check)
+                check_shares(q)
+            q, kept = q.to(z.dtype), softmax_mask(mask, z)
+            return soft_cross_entropy(z, q if kept is None else q * kept, weights)
+        numbers, kept = class_numbers(target, z, self.ignore_index, mask, check=self.check)
         return hard_cross_entropy(z, numbers, kept, weights)
 
 
@@ -102,9 +104,13 @@ def hard_cross_entropy(
 
 def soft_cross_entropy(z: Tensor, q: Tensor, weights: Tensor | None) -> Tensor:
     """Mean over the voxels that count; ``q`` (N, C, *S) sums to one, or to zero where ignored."""
-    total = F.cross_entropy(z, q, weights, reduction="sum")
-    mass = q.sum(dim=(0, *range(2, q.ndim)))
-    return _ratio(total, mass.sum() if weights is None else (mass * weights).sum())
+    # Where a class is ruled out by a logit of -inf, q log p = 0 * -inf is to count as 0.
+    nll = -(torch.log_softmax(z, dim=1).masked_fill(q == 0, 0.0) * q)
+    axes = (0, *range(2, q.ndim))
+    total, mass = nll.sum(dim=axes), q.sum(dim=axes)
+    if weights is not None:
+        total, mass = total * weights, mass * weights
+    return _ratio(total.sum(), mass.sum())
 
 
 def binary_cross_entropy(z: Tensor, found: Labelled, weights: Tensor | None) -> Tensor:
@@ -112,7 +118,7 @@ def binary_cross_entropy(z: Tensor, found: Labelled, weights: Tensor | None) -> 
     y = found.labels.to(z.dtype)
     if found.kept is None and weights is None:
         return F.binary_cross_entropy_with_logits(z, y)
-    counted = torch.ones_like(z) if found.kept is None else found.kept.to(z.dtype)
+    counted = torch.ones_like(z) if found.kept is None else found.kept.expand_as(z).to(z.dtype)
     if weights is not None:
         counted = counted * weights.view(1, -1, *[1] * (z.ndim - 2))
     total = F.binary_cross_entropy_with_logits(z, y, counted, reduction="sum")
@@ -122,16 +128,3 @@ def binary_cross_entropy(z: Tensor, found: Labelled, weights: Tensor | None) -> 
 def _ratio(total: Tensor, count: Tensor) -> Tensor:
     # Nothing counts: 0 with zero gradients, where torch's own mean is 0 / 0.
     return total / torch.where(count > 0, count, torch.ones_like(count))
-
-
-def _check_distribution(target: Tensor) -> None:
-    if torch.compiler.is_compiling():
-        return
-    check_unit_interval(target)
-    low, high = (float(s) for s in torch.aminmax(target.float().sum(dim=1)))
-    if not (abs(low - 1) <= _SUM_TOLERANCE and abs(high - 1) <= _SUM_TOLERANCE):
-        raise ValueError(
-            f"target: with softmax, (N, C, *S) labels must sum to 1 over the classes at every "
-            f"voxel; got sums from {low:g} to {high:g}. Add the background as a channel, or use "
-            f"activation='sigmoid' for classes that overlap"
-        )

@@ -2,25 +2,30 @@
 
 import copy
 from collections.abc import Sequence
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
 
-from gradsurge.losses.voxels import check_number
+from gradsurge.losses.equilibrium import Equilibrium
+from gradsurge.losses.mask_argument import refuse_mask, takes_mask
+from gradsurge.losses.options import check_number
 
 
 class DeepSupervision(nn.Module):
     r"""Weighted sum of a loss over the outputs of a decoder, finest first.
 
     Forward: L = Σ w_i L(z_i, y_i), with w_i proportional to 1/2^i unless given, summing to 1. A
-    single full-resolution target is brought to each output's grid by nearest neighbour.
+    single target (and mask) has the finest output's grid and is brought to the coarser ones by
+    nearest neighbour.
 
     Backward: that of the loss at each resolution. Every resolution has its own copy of the loss, so
     that the equilibrium is measured on the finest output alone.
 
     Args:
         loss: a loss of (logits, target).
-        levels: number of outputs, or their weights (nnU-Net sets the last one to 0).
+        levels: number of outputs, or their weights, the finest's > 0 (nnU-Net sets the last one
+            to 0).
 
     >>> from gradsurge.losses.dice import Dice
     >>> logits = [torch.zeros(1, 2, 4, 4), torch.zeros(1, 2, 2, 2)]
@@ -31,29 +36,33 @@ class DeepSupervision(nn.Module):
 
     def __init__(self, loss: nn.Module, levels: int | Sequence[float]) -> None:
         super().__init__()
-        weights = [0.5**i for i in range(levels)] if isinstance(levels, int) else list(levels)
-        if not weights or sum(check_number("levels", w, least=0.0) for w in weights) == 0:
-            raise ValueError(f"levels: expected a number >= 1 or weights with a sum > 0: {levels}")
+        weights = _level_weights(levels)
         self.weights = tuple(w / sum(weights) for w in weights)
         self.losses = nn.ModuleList([loss, *(copy.deepcopy(loss) for _ in weights[1:])])
+        self._takes_mask = takes_mask(loss)
 
     def forward(
-        self, outputs: Tensor | Sequence[Tensor], target: Tensor | Sequence[Tensor]
+        self,
+        outputs: Tensor | Sequence[Tensor],
+        target: Tensor | Sequence[Tensor],
+        mask: Tensor | Sequence[Tensor] | None = None,
     ) -> Tensor:
         levels = len(self.weights)
         if isinstance(outputs, Tensor) or len(outputs) != levels:
             came = "one tensor" if isinstance(outputs, Tensor) else f"{len(outputs)} tensors"
             raise ValueError(f"outputs: expected {levels} logit tensors, finest first, got {came}")
-        single = isinstance(target, Tensor)
-        if not single and len(target) != levels:
-            raise ValueError(f"target: expected one tensor or {levels}, got {len(target)}")
+        if mask is not None and not self._takes_mask:
+            refuse_mask(self.loss)
+        _check_one_or_each("target", target, levels)
+        if mask is not None:
+            _check_one_or_each("mask", mask, levels)
         total = outputs[0].new_zeros((), dtype=torch.float32)
         for i, (weight, loss, logits) in enumerate(
             zip(self.weights, self.losses, outputs, strict=True)
         ):
             if weight > 0:
-                y = nearest(target, logits.shape[2:]) if isinstance(target, Tensor) else target[i]
-                total = total + weight * loss(logits, y)
+                options = {} if mask is None else {"mask": _at_level(i, mask, logits)}
+                total = total + weight * loss(logits, _at_level(i, target, logits), **options)
         return total
 
     @property
@@ -73,10 +82,46 @@ class DeepSupervision(nn.Module):
         for loss in self.losses:
             loss.blend = value  # type: ignore[assignment]
 
+    def equilibrium(self) -> Equilibrium:
+        """Return the rates of the field measured at full resolution."""
+        rates: Equilibrium = self.loss.equilibrium()  # type: ignore[operator]
+        return rates
+
     def equilibrium_shift(self) -> Tensor:
         """Return the shift measured at full resolution, shape (C,)."""
         shift: Tensor = self.loss.equilibrium_shift()  # type: ignore[operator]
         return shift
+
+
+def _level_weights(levels: int | Sequence[float]) -> list[float]:
+    if isinstance(levels, Integral) and not isinstance(levels, bool):
+        weights = [0.5**i for i in range(int(levels))]
+    elif isinstance(levels, Sequence):
+        weights = [check_number("levels", w, least=0.0) for w in levels]
+    else:
+        raise TypeError(f"levels: expected a whole number >= 1 or weights, got {levels!r}")
+    if not weights or weights[0] == 0:
+        raise ValueError(
+            f"levels: expected a whole number >= 1, or weights of which the first, the finest "
+            f"output's, is > 0; got {levels!r}"
+        )
+    return weights
+
+
+def _check_one_or_each(name: str, given: Tensor | Sequence[Tensor], levels: int) -> None:
+    if isinstance(given, Tensor):
+        return
+    if not isinstance(given, Sequence):
+        raise TypeError(f"{name}: expected a tensor or a list of them, got {type(given).__name__}")
+    if len(given) != levels:
+        raise ValueError(f"{name}: expected one tensor or {levels}, got {len(given)}")
+
+
+def _at_level(level: int, given: Tensor | Sequence[Tensor], logits: Tensor) -> Tensor:
+    """Return the target (mask) of a level; the finest as it came, for the loss to check."""
+    if not isinstance(given, Tensor):
+        return given[level]
+    return given if level == 0 else nearest(given, logits.shape[2:])
 
 
 def nearest(target: Tensor, size: Sequence[int]) -> Tensor:

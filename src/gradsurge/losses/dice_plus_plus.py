@@ -3,17 +3,15 @@
 import torch
 from torch import Tensor, nn
 
-from gradsurge.losses.ranks import sum_over_ranks
-from gradsurge.losses.voxels import (
+from gradsurge.losses.class_weights import (
     ClassWeights,
-    check_activation,
     check_class_weights,
-    check_number,
     class_mean,
-    label_channels,
     weights_for,
-    working_logits,
 )
+from gradsurge.losses.labelled import label_channels, working_logits
+from gradsurge.losses.options import check_activation, check_number
+from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.surgery.operator import Activation
 
 
@@ -69,6 +67,9 @@ class DicePlusPlus(nn.Module):
             sigmoid: single entries of the target).
         check: look at label values and for NaN (a reduction each).
 
+    A ``mask`` leaves out what it marks 0, as ignore_index does: (N, *S) or (N, 1, *S), for sigmoid
+    also (N, C, *S).
+
     Shapes: logits (N, C, *S); target (N, *S) or (N, 1, *S) class indices or one-hot (N, C, *S);
     sigmoid: (N, C, *S) labels in [0, 1], or (N, *S) for C = 1.
 
@@ -106,11 +107,11 @@ class DicePlusPlus(nn.Module):
         weights = check_class_weights(class_weights, self.first_class)
         self.register_buffer("class_weights", weights, persistent=False)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+    def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         softmax, first = self.activation == "softmax", self.first_class
         z = working_logits(logits, min_channels=2 if softmax else 1, check=self.check)
         labels, kept = label_channels(
-            target, z, self.activation, self.ignore_index, first=first, check=self.check
+            target, z, self.activation, self.ignore_index, mask, first=first, check=self.check
         )
         p = torch.softmax(z, dim=1)[:, first:] if softmax else torch.sigmoid(z)
         if kept is not None:

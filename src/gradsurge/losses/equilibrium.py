@@ -6,6 +6,7 @@ posterior r, shifted by log(G_fg / G_bg) in the logit. G is the field divided by
 decline, which both sides share): one number a batch for most losses, averaged here over time.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from gradsurge.surgery.operator import Activation
-from gradsurge.surgery.precision import sum_dtype
 
 
 class Equilibrium(NamedTuple):
@@ -32,7 +32,7 @@ class Equilibrium(NamedTuple):
     def shift(self) -> Tensor:
         """Return log(G_fg / G_bg) of each class against background (label 0), shape (C,).
 
-        For softmax the first entry, background, is 0. A class that was never seen is NaN.
+        For softmax the first entry, background, is 0.
         """
         total = self.region + self.cross_entropy.unsqueeze(-1)
         b = torch.log(total[:, :, 0] / total[:, 0, :])
@@ -45,7 +45,8 @@ class EquilibriumMeter(nn.Module):
     """Running means of the rates, fed by the backward pass.
 
     The surgery functions return the rates as the gradient of a probe tensor, so measuring needs no
-    side effect inside the graph; a hook on the probe adds them up here.
+    side effect inside the graph; a hook on the probe adds them up here. Every rank of a distributed
+    training measures its own share of the data; a checkpoint of rank 0 keeps that of rank 0.
 
     Args:
         decline: the exponent of the rule that is measured.
@@ -75,7 +76,7 @@ class EquilibriumMeter(nn.Module):
         return (1, classes, classes + 2) if self.activation == "softmax" else (classes, 2, 4)
 
     def _start(self, shape: tuple[int, ...], device: torch.device) -> None:
-        self.totals = torch.zeros(shape, dtype=sum_dtype(device), device=device)
+        self.totals = torch.zeros(shape, device=device, dtype=torch.float32)
         self._attach()
 
     def _attach(self) -> None:
@@ -86,21 +87,28 @@ class EquilibriumMeter(nn.Module):
         """Return the tensor whose gradient will be the rates; None where nothing is learnt."""
         if not (self.training and torch.is_grad_enabled() and logits.requires_grad):
             return None
+        compiling = torch.compiler.is_compiling()
+        if not compiling and torch._C._functorch.is_functorch_wrapped_tensor(logits):
+            return None  # torch.func takes derivatives of its own inputs only
         shape = self._shape(logits.shape[1])
         if self._probe.shape != shape or self._probe.device != logits.device:
-            if torch.compiler.is_compiling():
+            if compiling:
                 raise RuntimeError(
                     f"equilibrium: built for {tuple(self._probe.shape)} on {self._probe.device}, "
                     f"used with {logits.shape[1]} classes on {logits.device}; before compiling, "
                     f"pass classes={logits.shape[1]} to the loss and move it with .to(device)"
                 )
-            self._start(shape, logits.device)
+            if self._probe.shape == shape:
+                self.to(logits.device)
+            else:
+                self._start(shape, logits.device)
         return self._probe
 
     def _fold(self, probe: Tensor) -> None:
         rates, probe.grad = probe.grad, None
-        if rates is not None and bool(rates.isfinite().all()):  # an overflown AMP step is skipped
-            self.totals.mul_(self.momentum).add_(rates)
+        if rates is not None:  # a step with an infinite loss is skipped, without asking the device
+            added = self.totals * self.momentum + rates
+            self.totals.copy_(torch.where(rates.isfinite().all(), added, self.totals))
 
     def result(self) -> Equilibrium:
         """Return the mean rates measured so far."""
@@ -110,21 +118,35 @@ class EquilibriumMeter(nn.Module):
                 "some steps with blend 1 or load a state_dict first"
             )
         means = self.totals / self.totals[..., -1:]
-        return Equilibrium(means[..., :-2], means[..., -2], self.decline, self.activation)
+        region, cross_entropy = _fill_unseen(means[..., :-2], means[..., -2])
+        if bool((region + cross_entropy.unsqueeze(-1) < 0).any()):
+            raise RuntimeError(
+                "equilibrium: the loss pushes voxels away from their label (negative rates), so "
+                "its field has no rest point; is it really a loss, lower for better masks?"
+            )
+        return Equilibrium(region, cross_entropy, self.decline, self.activation)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "EquilibriumMeter":
         kept = self.totals
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        device = self.totals.device  # moved, but never rounded to half
-        self.totals = kept.to(device, sum_dtype(device))
+        self.totals = kept.to(self.totals.device)  # moved, but never rounded to half
         self._attach()
         return self
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
-        saved = state_dict.get(prefix + "totals")
-        if isinstance(saved, Tensor) and saved.shape != self.totals.shape:
+        key = prefix + "totals"
+        saved, (_, _, missing, _, errors) = state_dict.get(key), args
+        if saved is None:  # the state of a plain loss: start measuring
+            self._start(tuple(self.totals.shape), self.totals.device)
+        elif saved.shape != self._shape(saved.shape[1 if self.activation == "softmax" else 0]):
+            errors.append(
+                f"{key}: {tuple(saved.shape)} is not the equilibrium of a {self.activation} loss"
+            )
+            return
+        elif saved.shape != self.totals.shape:
             self._start(tuple(saved.shape), self.totals.device)
         super()._load_from_state_dict(state_dict, prefix, *args)
+        missing[:] = [name for name in missing if name != key]
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_probe"}
@@ -132,3 +154,21 @@ class EquilibriumMeter(nn.Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._attach()
+
+
+def _fill_unseen(region: Tensor, cross_entropy: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the rates with those of labels that never occurred set so that they shift nothing.
+
+    An unseen label t gets the rates that the others have towards it, which balance each other.
+    """
+    unseen = cross_entropy.isnan()
+    if not bool(unseen.any()):
+        return region, cross_entropy
+    names = [tuple(i) if len(region) > 1 else i[1] for i in unseen.nonzero().tolist()]
+    warnings.warn(
+        f"equilibrium: label {names} never occurred while measuring; its shift is taken as 0",
+        stacklevel=4,
+    )
+    region = torch.where(unseen.unsqueeze(-1), region.transpose(1, 2), region).nan_to_num(0.0)
+    typical = cross_entropy.nanmean(dim=-1, keepdim=True).nan_to_num(0.0)
+    return region, torch.where(unseen, typical, cross_entropy)

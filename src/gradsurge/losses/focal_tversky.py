@@ -4,6 +4,7 @@ from typing import Unpack
 
 from torch import Tensor
 
+from gradsurge.losses.options import check_number
 from gradsurge.losses.region import RegionOptions
 from gradsurge.losses.tversky import Tversky
 
@@ -39,9 +40,7 @@ class FocalTversky(Tversky):
         **options: Unpack[RegionOptions],
     ) -> None:
         super().__init__(a, b, **options)
-        if not gamma > 0:
-            raise ValueError(f"gamma: expected a number > 0, got {gamma!r}")
-        self.gamma = gamma
+        self.gamma = check_number("gamma", gamma, least=0.0, open_end=True)
 
     def from_sums(
         self, intersection: Tensor, predicted: Tensor, target: Tensor, weights: Tensor | None

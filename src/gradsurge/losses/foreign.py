@@ -1,8 +1,10 @@
 """Recognise, in losses of other packages, what would make surgery on them wrong."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+import torch.nn.functional as F
 from torch import nn
 
 # Argument of a known loss -> the value with which it leaves probabilities alone.
@@ -14,7 +16,10 @@ _OWN_ACTIVATION = {
     "from_logits": False,  # segmentation-models-pytorch
 }
 _TAKE_LOGITS = (nn.CrossEntropyLoss, nn.BCEWithLogitsLoss, nn.NLLLoss)
-_TAKE_LOGITS_TOO = ("FocalLoss",)  # by name: MONAI's and others', not worth importing
+_FUNCTIONS_OF_LOGITS = (F.cross_entropy, F.binary_cross_entropy_with_logits, F.nll_loss)
+# By name: MONAI's and others', not worth importing.
+_TAKE_LOGITS_TOO = ("FocalLoss",)
+_ALWAYS_SOFTMAX = ("GeneralizedWassersteinDiceLoss",)
 
 
 def check_takes_probabilities(loss: Any) -> None:
@@ -39,17 +44,26 @@ def _check_takes_no_logits(part: Any) -> None:
             f"region loss is operated on with surgery=SurgeryRule(...), or by make_loss with a "
             f"name that ends in -surgery"
         )
-    if isinstance(part, _TAKE_LOGITS) or kind in _TAKE_LOGITS_TOO:
+    if kind in _ALWAYS_SOFTMAX:
         raise ValueError(
-            f"region_loss: contains {kind}, which expects logits; surgery passes probabilities. "
-            f"Wrap the region part alone and add the other beside it, or use "
-            f"make_loss('ce+dice-surgery')"
+            f"region_loss: {kind} always applies its own softmax, so it expects logits; surgery "
+            f"passes probabilities"
         )
+    if any(part is function for function in _FUNCTIONS_OF_LOGITS):
+        kind = part.__name__
+    elif not isinstance(part, _TAKE_LOGITS) and kind not in _TAKE_LOGITS_TOO:
+        return
+    raise ValueError(
+        f"region_loss: contains {kind}, which expects logits; surgery passes probabilities. "
+        f"Wrap the region part alone and add the other beside it, or use "
+        f"make_loss('ce+dice-surgery')"
+    )
 
 
 def _check_options(part: Any) -> None:
     kind = type(part).__name__
     for argument, harmless in _OWN_ACTIVATION.items():
+        # MONAI's MaskedDiceLoss keeps them with the prefix and shows its base class harmless ones.
         value = getattr(part, f"pre_{argument}", getattr(part, argument, harmless))
         if value is not harmless and value is not None:
             raise ValueError(
@@ -73,5 +87,7 @@ def wants_class_indices(loss: Any) -> bool:
 def _parts(loss: Any) -> Iterator[Any]:
     if isinstance(loss, nn.Module):
         yield from loss.modules()
+    elif isinstance(loss, partial):
+        yield from _parts(loss.func)
     else:
         yield loss

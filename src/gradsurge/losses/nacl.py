@@ -6,17 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from gradsurge.losses.class_weights import ClassWeights, check_class_weights, weights_for
 from gradsurge.losses.cross_entropy import hard_cross_entropy
-from gradsurge.losses.voxels import (
-    ClassWeights,
-    check_class_weights,
-    check_number,
-    class_numbers,
-    one_hot,
-    weights_for,
-    window_sum,
-    working_logits,
-)
+from gradsurge.losses.labelled import class_numbers, one_hot, working_logits
+from gradsurge.losses.options import check_ignore_index, check_number
+from gradsurge.losses.window_sum import window_sum
 
 
 def neighbourhood_proportions(
@@ -88,6 +82,7 @@ class NACL(nn.Module):
             raise ValueError(f"norm: expected 'l1' or 'l2', got {norm!r}")
         self.strength = check_number("strength", strength, least=0.0)
         self.norm = norm
+        check_ignore_index(ignore_index)
         self.ignore_index = ignore_index
         self.check = check
         self.register_buffer("class_weights", check_class_weights(class_weights), persistent=False)

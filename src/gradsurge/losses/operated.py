@@ -1,5 +1,7 @@
 """A loss whose backward pass may be operated on: its rule, the blend, the measured equilibrium."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
@@ -18,6 +20,8 @@ class Operated(nn.Module):
 
     def __init__(self, surgery: SurgeryRule | None, activation: Activation, classes: int) -> None:
         super().__init__()
+        if not (surgery is None or isinstance(surgery, SurgeryRule)):
+            raise TypeError(f"surgery: expected a SurgeryRule or None, got {surgery!r}")
         self.surgery, self.activation = surgery, activation
         self._blend = 1.0
         self.meter = None
@@ -26,7 +30,10 @@ class Operated(nn.Module):
 
     @property
     def blend(self) -> float:
-        """Share of the surgery in the gradient, settable while training: 0 plain, 1 surgery."""
+        """Share of the surgery in the gradient, settable while training: 0 plain, 1 surgery.
+
+        It belongs to the training schedule and is not part of the state_dict.
+        """
         return self._blend if self.surgery is not None else 0.0
 
     @blend.setter
@@ -49,6 +56,15 @@ class Operated(nn.Module):
                 f"shifted posterior, so there is nothing to correct with; end the schedule at 1"
             )
         return self.meter.result()
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        if self.meter is None:  # a plain loss takes the state of the operated one, less its meter
+            state_dict.pop(prefix + "meter.totals", None)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def extra_repr(self) -> str:
+        """Show the rule in print(loss)."""
+        return f"activation={self.activation!r}, surgery={self.surgery}"
 
     def equilibrium_shift(self) -> Tensor:
         """Return by how much each class's logit settles above the posterior's, shape (C,)."""

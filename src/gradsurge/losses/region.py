@@ -6,21 +6,19 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from gradsurge.losses.operated import Operated
-from gradsurge.losses.ranks import sum_over_ranks
-from gradsurge.losses.voxels import (
+from gradsurge.losses.class_weights import (
     ClassWeights,
-    check_activation,
     check_class_weights,
-    check_number,
     class_mean,
     weights_for,
 )
+from gradsurge.losses.operated import Operated
+from gradsurge.losses.options import check_activation, check_number
+from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.surgery.operator import Activation, Operation
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums, region_sums
 from gradsurge.surgery.rule import SurgeryRule
-from gradsurge.surgery.targets import check_logits
 
 
 class RegionOptions(TypedDict, total=False):
@@ -49,7 +47,7 @@ class RegionLoss(Operated, ABC):
 
     Args:
         activation: "softmax" for exclusive classes, "sigmoid" for channels that may overlap.
-        smooth: added to numerator and denominator.
+        smooth: added to numerator and denominator; > 0, so that nothing by nothing is a number.
         batch: one score over the whole batch (and all ranks) instead of one a sample.
         include_background: count class 0 of a softmax too.
         class_weights: one weight a class (background's counts where background does); the mean over
@@ -58,7 +56,7 @@ class RegionLoss(Operated, ABC):
         surgery: the rule for the backward pass; None for the ordinary gradient.
         hard_statistics: take the global terms dL/dI and dL/dP of the backward pass at the sums of
             the thresholded mask; the value stays that of the soft sums.
-        check: look at label values and for NaN.
+        check: look at label values and for NaN (never under torch.compile).
         classes: number of classes, only needed to compile a surgery loss before its first use.
     """
 
@@ -81,11 +79,16 @@ class RegionLoss(Operated, ABC):
         check_activation(activation, ignore_index)
         super().__init__(surgery, activation, classes)
         self.batch = batch
-        self.smooth = check_number("smooth", smooth, least=0.0)
+        self.smooth = check_number("smooth", smooth, least=0.0, open_end=True)
         self.first_class = 0 if include_background or activation == "sigmoid" else 1
         weights = check_class_weights(class_weights, self.first_class)
         self.register_buffer("class_weights", weights, persistent=False)
         self.ignore_index, self.check = ignore_index, check
+        if hard_statistics and surgery is None:
+            raise ValueError(
+                "hard_statistics: only a field that is no gradient may take its global terms from "
+                "the mask; build the loss with surgery=SurgeryRule(), or by a -surgery name"
+            )
         self.hard_statistics = hard_statistics
 
     @abstractmethod
@@ -113,8 +116,7 @@ class RegionLoss(Operated, ABC):
             nll=nll,
             hard=self.hard_statistics,
         )
-        check_logits(logits)  # before the meter adapts to them
-        return region_sums(logits, target, how, mask, self.probe(logits))
+        return region_sums(logits, target, how, mask, self.probe)
 
     def reduce(self, sums: RegionSums) -> Tensor:
         """Return the loss of a batch from its sums."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gradsurge.losses.foreign import check_takes_probabilities, wants_class_indices
 from gradsurge.losses.operated import Operated
-from gradsurge.losses.voxels import check_activation
+from gradsurge.losses.options import check_activation
 from gradsurge.surgery import targets
 from gradsurge.surgery.operator import Activation, Operation, operate
 from gradsurge.surgery.precision import compute_dtype
@@ -57,11 +57,17 @@ class Surgery(Operated):
         check_activation(activation, ignore_index)
         super().__init__(SurgeryRule(decline, scale), activation, classes)
         check_takes_probabilities(region_loss)
+        if activation == "sigmoid" and wants_class_indices(region_loss):
+            raise ValueError(
+                f"region_loss: {type(region_loss).__name__}(to_onehot_y=True) takes class indices, "
+                f"but channels of a sigmoid may overlap; build it with to_onehot_y=False"
+            )
         self.region_loss = region_loss
         self.ignore_index, self.check = ignore_index, check
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         targets.check_logits(logits)
+        logits, target = targets.plain(logits), targets.plain(target)
         z = logits.to(compute_dtype(logits))
         how = Operation(
             self.activation,
@@ -71,7 +77,7 @@ class Surgery(Operated):
             self.check,
             refuse_probabilities=self.check,
         )
-        p = operate(z, target, how, mask, self.probe(z))
+        p = operate(z, target, how, mask, self.probe)
         labels, kept = self._labels(target, z, mask)
         if wants_class_indices(self.region_loss):
             self._refuse_what_indices_cannot_say(target, z, kept)
@@ -88,7 +94,8 @@ class Surgery(Operated):
         kept = targets.valid_voxels(mask, z)
         if self.activation == "sigmoid" or targets.is_one_hot_shaped(target, z):
             labels = targets.channel_labels(target, z)
-            ignored = None if self.ignore_index is None else labels == self.ignore_index
+            unlabelled = targets.possible_ignore_index(labels, self.ignore_index)
+            ignored = None if unlabelled is None else labels == unlabelled
         else:
             indices = targets.class_indices(target, z).unsqueeze(1)
             unlabelled = targets.possible_ignore_index(indices, self.ignore_index)
@@ -103,10 +110,17 @@ class Surgery(Operated):
         self, target: Tensor, z: Tensor, kept: Tensor | None
     ) -> None:
         """Raise if the loss gets class indices, but voxels are left out or labels are soft."""
-        soft = targets.is_one_hot_shaped(target, z) and target.is_floating_point()
-        if kept is not None or soft:
+        if kept is not None or self._may_be_soft(target, z):
             what = "soft labels" if kept is None else "voxels left out by mask or ignore_index"
             raise ValueError(
                 f"region_loss: {type(self.region_loss).__name__}(to_onehot_y=True) takes class "
                 f"indices, which cannot express {what}. Build it with to_onehot_y=False"
             )
+
+    def _may_be_soft(self, target: Tensor, z: Tensor) -> bool:
+        """Whether labels are soft; where values are not looked at, whether they could be."""
+        if not (targets.is_one_hot_shaped(target, z) and target.is_floating_point()):
+            return False
+        if not self.check or torch.compiler.is_compiling():
+            return True
+        return not bool(((target == 0) | (target == 1)).all())

@@ -5,17 +5,11 @@ import math
 import torch
 from torch import Tensor, nn
 
+from gradsurge.losses.class_weights import ClassWeights, check_class_weights, weights_for
 from gradsurge.losses.cross_entropy import soft_cross_entropy
-from gradsurge.losses.voxels import (
-    ClassWeights,
-    check_class_weights,
-    check_number,
-    class_numbers,
-    one_hot,
-    weights_for,
-    window_sum,
-    working_logits,
-)
+from gradsurge.losses.labelled import class_numbers, one_hot, working_logits
+from gradsurge.losses.options import check_ignore_index, check_number
+from gradsurge.losses.window_sum import window_sum
 
 # A voxel of a 3^3 window has 6 neighbours off the centre along one axis, 12 along two, 8 along
 # three. As digits in base 13 these counts and the centre make one number up to 27^3, which fits
@@ -125,6 +119,7 @@ class SVLS(nn.Module):
     ) -> None:
         super().__init__()
         self.sigma = check_number("sigma", sigma, least=0.0, open_end=True)
+        check_ignore_index(ignore_index)
         self.ignore_index = ignore_index
         self.check = check
         self.register_buffer("class_weights", check_class_weights(class_weights), persistent=False)

@@ -1,9 +1,11 @@
 """Tversky loss: Dice with separate weights for false positives and false negatives."""
 
+import math
 from typing import Unpack
 
 from torch import Tensor
 
+from gradsurge.losses.options import check_real
 from gradsurge.losses.region import RegionLoss, RegionOptions
 
 
@@ -43,8 +45,10 @@ class Tversky(RegionLoss):
 
 def check_error_weights(a: float, b: float | None) -> tuple[float, float]:
     """Return the weights of false positives and false negatives, checked."""
+    check_real("a: expected a number >= 0", a)
     b = 1.0 - a if b is None else b
-    if not (a >= 0 and b >= 0 and a + b > 0):
+    check_real("b: expected a number >= 0", b)
+    if not (a >= 0 and b >= 0 and 0 < a + b < math.inf):
         raise ValueError(
             f"a, b: expected weights >= 0 of false positives and false negatives, got a={a!r}, "
             f"b={b!r} (b is 1 - a if left out)"

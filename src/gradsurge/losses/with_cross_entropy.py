@@ -1,10 +1,13 @@
 """Cross-entropy plus a region loss, in one pass over the voxels."""
 
+from collections.abc import Sequence
+
 from torch import Tensor, nn
 
+from gradsurge.losses.class_weights import weights_for
 from gradsurge.losses.equilibrium import Equilibrium
+from gradsurge.losses.options import check_number
 from gradsurge.losses.region import RegionLoss
-from gradsurge.losses.voxels import check_number, weights_for
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums
 
@@ -33,6 +36,11 @@ class WithCrossEntropy(nn.Module):
 
     def __init__(self, region: RegionLoss, weights: tuple[float, float] = (0.5, 0.5)) -> None:
         super().__init__()
+        if not isinstance(region, RegionLoss):
+            raise TypeError(
+                f"region: expected a region loss of gradsurge, such as Dice(), got "
+                f"{type(region).__name__}; WeightedSum adds other losses to CrossEntropy"
+            )
         self.region = region
         self.weights = check_two_weights(weights)
 
@@ -70,6 +78,8 @@ class WithCrossEntropy(nn.Module):
 
 def check_two_weights(weights: tuple[float, float]) -> tuple[float, float]:
     """Return the weights of a compound loss's two terms, checked."""
+    if not isinstance(weights, Sequence):
+        raise TypeError(f"weights: expected two numbers, one a term, got {weights!r}")
     if len(weights) != 2:
         raise ValueError(f"weights: expected two numbers, one a term, got {weights!r}")
     first, second = (check_number("weights", w, least=0.0) for w in weights)

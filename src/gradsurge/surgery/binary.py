@@ -112,14 +112,14 @@ def binary_nll_sums(
     """Return the sums over the last axis of -(1-y) log(1-p) and of -y log p, over valid voxels."""
     if soft:
         at_zero, at_one = _softplus(gap).mul_(1.0 - y), _softplus(-gap).mul_(y)
-        if valid is not None:
-            at_zero, at_one = at_zero.mul_(valid), at_one.mul_(valid)
-        return at_zero.sum(-1), at_one.sum(-1)
-    nll = _softplus((y * -2.0).add_(1.0).mul_(gap))
-    nll = nll if valid is None else nll.mul_(valid)
-    total = nll.sum(-1)
-    at_one_sum = nll.mul_(y).sum(-1)
-    return total - at_one_sum, at_one_sum
+    else:
+        at_zero = _softplus((y * -2.0).add_(1.0).mul_(gap))
+        at_one = at_zero.clone()
+    # Filled, not multiplied: the NLL of a class that is ruled out is infinite.
+    zero, one = y == 1, y == 0
+    if valid is not None:
+        zero, one = zero | (valid == 0), one | (valid == 0)
+    return at_zero.masked_fill_(zero, 0.0).sum(-1), at_one.masked_fill_(one, 0.0).sum(-1)
 
 
 def _softplus(x: Tensor) -> Tensor:

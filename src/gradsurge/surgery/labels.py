@@ -27,6 +27,8 @@ class Labels:
     ) -> Tensor:
         """Return the piece as 0/1 (or soft) labels, in ``out`` if given; ignored voxels are 0."""
         piece = self.values[at]
+        if not self.soft:  # an unchecked 255 counts as background, not as 255 foregrounds
+            return (piece == 1).to(dtype) if out is None else torch.eq(piece, 1, out=out)
         labels = piece.to(dtype) if out is None else out.copy_(piece)
         if self.ignore_index is None:
             return labels

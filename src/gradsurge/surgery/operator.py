@@ -17,6 +17,15 @@ from gradsurge.surgery.rule import SurgeryRule
 Activation = Literal["softmax", "sigmoid"]
 
 
+# What, if anything, is to receive the measured rates as its gradient; asked for after all checks.
+Probe = Callable[[Tensor], Tensor | None]
+
+
+def no_probe(logits: Tensor) -> Tensor | None:  # noqa: ARG001
+    """Measure nothing."""
+    return None
+
+
 @dataclass(frozen=True)
 class Operation:
     """Everything about one call that is not a tensor."""
@@ -78,7 +87,7 @@ class SurgeryOperator(torch.autograd.Function):
         """Return the field for the logits and the rates for the probe."""
         run: Callable[..., Any] = _Field.forward if torch.compiler.is_compiling() else _Field.apply
         field, rates = run(grads[0], *ctx.saved_tensors, ctx.operation)
-        return field, None, None, rates if ctx.needs_input_grad[3] else None, None
+        return field, None, None, rates.float() if ctx.needs_input_grad[3] else None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
@@ -125,7 +134,7 @@ def check_label_values(labels: Tensor, logits: Tensor, operation: Operation) -> 
     if operation.activation == "sigmoid":
         targets.check_unit_interval(labels, operation.ignore_index)
     elif operation.soft:
-        targets.check_pair(labels)
+        targets.check_shares(labels)
     elif labels.ndim == logits.ndim:
         targets.check_one_hot(labels)
     else:
@@ -134,8 +143,10 @@ def check_label_values(labels: Tensor, logits: Tensor, operation: Operation) -> 
 
 def prepare(
     logits: Tensor, target: Tensor, operation: Operation, mask: Tensor | None
-) -> tuple[Tensor, Tensor | None, Operation]:
-    """Check shapes and dtypes; return labels and mask in one form, and the completed operation."""
+) -> tuple[Tensor, Tensor, Tensor | None, Operation]:
+    """Check shapes and dtypes; return logits, labels and mask in one form, and the operation."""
+    logits, target = targets.plain(logits), targets.plain(target)
+    mask = None if mask is None else targets.plain(mask)
     if operation.activation == "softmax":
         targets.check_logits(logits, min_channels=2)
         labels, soft = targets.softmax_labels(target, logits, operation.ignore_index)
@@ -147,7 +158,7 @@ def prepare(
     if valid is not None and operation.activation == "softmax":
         valid = targets.one_mask_a_voxel(valid)
     ignored = targets.possible_ignore_index(labels, operation.ignore_index)
-    return labels, valid, replace(operation, soft=soft, ignore_index=ignored)
+    return logits, labels, valid, replace(operation, soft=soft, ignore_index=ignored)
 
 
 def operate(
@@ -155,9 +166,9 @@ def operate(
     target: Tensor,
     operation: Operation,
     mask: Tensor | None = None,
-    probe: Tensor | None = None,
+    probe: Probe = no_probe,
 ) -> Tensor:
     """Return the probabilities, with the operation's backward pass."""
-    labels, valid, how = prepare(logits, target, operation, mask)
-    p: Tensor = call(SurgeryOperator, logits, labels, valid, probe, how)
+    logits, labels, valid, how = prepare(logits, target, operation, mask)
+    p: Tensor = call(SurgeryOperator, logits, labels, valid, probe(logits), how)
     return p

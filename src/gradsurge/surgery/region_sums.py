@@ -18,7 +18,14 @@ from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
 from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.once import FieldFunction, call, loop_vmap
-from gradsurge.surgery.operator import Operation, check_label_values, flat_labels, prepare
+from gradsurge.surgery.operator import (
+    Operation,
+    Probe,
+    check_label_values,
+    flat_labels,
+    no_probe,
+    prepare,
+)
 from gradsurge.surgery.planes import empty_planes, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
 from gradsurge.surgery.rates import region_rates
@@ -57,11 +64,11 @@ def region_sums(
     target: Tensor,
     operation: Operation,
     mask: Tensor | None = None,
-    probe: Tensor | None = None,
+    probe: Probe = no_probe,
 ) -> RegionSums:
     """Return the sums of a batch, differentiable by the operation's rule (plain without one)."""
-    labels, valid, how = prepare(logits, target, operation, mask)
-    soft, fixed = call(_RegionSums, logits, labels, valid, probe, how)
+    logits, labels, valid, how = prepare(logits, target, operation, mask)
+    soft, fixed = call(_RegionSums, logits, labels, valid, probe(logits), how)
     return RegionSums(*soft.unbind(), *fixed.unbind())
 
 
@@ -92,7 +99,7 @@ class _RegionSums(torch.autograd.Function):
             return plain_region_gradient(grads[0], logits, flat, ctx.how), None, None, None, None
         run: Callable[..., Any] = _Field.forward if compiling else _Field.apply
         field, rates = run(grads[0], logits, labels, mask, fixed, ctx.how)
-        return field, None, None, rates if ctx.needs_input_grad[3] else None, None
+        return field, None, None, rates.float() if ctx.needs_input_grad[3] else None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
@@ -161,7 +168,8 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
             gap, at_rows = logit_gap(piece, kind, scratch), along_gap.rows(rows)
             y = labels.foreground(at, dtype, scratch.take())
             values = binary_field(gap, y, at_rows, how.rule, how.blend, scratch, soft=labels.soft)
-        values = values if valid is None else values.mul_(valid)
+        if valid is not None:  # filled, not multiplied: a loss of nothing may say NaN
+            values = values.masked_fill_(valid == 0, 0.0)
         if kind == "two":
             write_pair(out[rows, :, voxels], values)
         else:

@@ -14,7 +14,7 @@ from torch import Tensor
 SPATIAL_RANKS = (1, 2, 3)
 # torch can store these and little else; label files (NIfTI, PNG) often come so.
 _BARE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
-_PAIR_TOLERANCE = 1e-3  # room for soft labels stored in half precision
+_SHARE_TOLERANCE = 1e-3  # room for soft labels stored in half precision
 
 
 def check_logits(logits: Tensor, *, min_channels: int = 1) -> None:
@@ -48,6 +48,12 @@ def _usable(target: Tensor, logits: Tensor, name: str = "target") -> Tensor:
             f"call {name}.to(logits.device)"
         )
     return target.long() if target.dtype in _BARE_UNSIGNED else target
+
+
+def plain(x: Tensor) -> Tensor:
+    """Return ``x`` as an ordinary tensor: MONAI's MetaTensor and the like change some methods."""
+    ordinary = type(x) in (Tensor, torch.nn.Parameter) or not hasattr(x, "as_subclass")
+    return x if ordinary else x.as_subclass(Tensor)
 
 
 def is_one_hot_shaped(target: Tensor, logits: Tensor) -> bool:
@@ -92,11 +98,17 @@ def softmax_labels(target: Tensor, logits: Tensor, ignore_index: int | None) -> 
     target = _usable(target, logits)
     if not is_one_hot_shaped(target, logits):
         return class_indices(target, logits), False
+    refuse_ignore_index_beside_channels(target, ignore_index)
+    return target, logits.shape[1] == 2 and target.is_floating_point()
+
+
+def refuse_ignore_index_beside_channels(target: Tensor, ignore_index: int | None) -> None:
+    """Raise if a softmax's (N, C, *S) ``target`` comes with an index that it cannot hold."""
     if ignore_index is not None:
         raise ValueError(
-            "ignore_index: needs class indices as target, got one-hot; pass a mask instead"
+            f"ignore_index: needs class indices as target, (N, *S) or (N, 1, *S), of which some "
+            f"are {ignore_index}; got one label a class, {tuple(target.shape)}. Pass a mask instead"
         )
-    return target, logits.shape[1] == 2 and target.is_floating_point()
 
 
 def channel_labels(target: Tensor, logits: Tensor) -> Tensor:
@@ -196,30 +208,36 @@ def check_unit_interval(target: Tensor, ignore_index: int | None = None) -> None
         )
 
 
-def check_pair(target: Tensor) -> None:
-    """Raise unless the two channels of (N, 2, *S) soft ``target`` are shares of each voxel."""
+def check_shares(target: Tensor) -> None:
+    """Raise unless the channels of (N, C, *S) soft ``target`` are shares of each voxel."""
     if torch.compiler.is_compiling():
         return
     check_unit_interval(target)
-    low, high = (float(s) for s in torch.aminmax(target[:, 0].float() + target[:, 1].float()))
-    if not (low >= 1.0 - _PAIR_TOLERANCE and high <= 1.0 + _PAIR_TOLERANCE):
+    low, high = (float(v) for v in torch.aminmax(target.sum(dim=1, dtype=torch.float32)))
+    if not (low >= 1.0 - _SHARE_TOLERANCE and high <= 1.0 + _SHARE_TOLERANCE):
+        channels = "two" if target.shape[1] == 2 else target.shape[1]
         raise ValueError(
-            f"target: expected two channels that sum to 1 at every voxel, background and "
-            f"foreground, got sums from {low:g} to {high:g}; for channels that overlap use the "
+            f"target: expected {channels} channels that sum to 1 at every voxel, the background's "
+            f"included, got sums from {low:g} to {high:g}; for channels that overlap use the "
             f"sigmoid activation"
         )
 
 
 def check_finite(logits: Tensor) -> None:
-    """Raise if a logit is NaN. One sum decides; only a suspicious one is looked into."""
-    if torch.compiler.is_compiling() or not bool(logits.sum().isnan()):
+    """Raise if a logit is NaN, or +inf beside others of its voxel, which makes the softmax NaN.
+
+    One sum decides; only a suspicious one is looked into. -inf is a class that is ruled out.
+    """
+    if torch.compiler.is_compiling() or bool(logits.sum().isfinite()):
         return
-    bad = int(logits.isnan().sum())
-    if bad:
-        raise ValueError(
-            f"logits: expected numbers, got NaN in {bad} of {logits.numel()} values; "
-            f"the network has diverged or its input holds NaN"
-        )
+    softmax = logits.shape[1] > 1
+    for name, wrong in (("NaN", logits.isnan()), ("+inf", (logits == torch.inf) & softmax)):
+        bad = int(wrong.sum())
+        if bad:
+            raise ValueError(
+                f"logits: expected finite numbers, got {name} in {bad} of {logits.numel()} "
+                f"values; the network has diverged or its input holds such values"
+            )
 
 
 def check_not_probabilities(logits: Tensor, activation: str) -> None:

@@ -1,0 +1,85 @@
+"""The closed-form correction alone; that it undoes real losses' shifts is in tests/theory."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradsurge.calibration import posterior_from_equilibrium
+
+
+def balanced(r: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Return p for which r is stationary, by fixed-point iteration from the definition."""
+    p = r.copy()
+    for _ in range(20000):
+        inflow = (r[:, None] * rates).sum(0)  # what pushes class c down, per p_c
+        outflow = r * (rates @ p)  # what pulls class c up
+        p = 0.5 * p + 0.5 * outflow / inflow
+        p /= p.sum()
+    return p
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), classes=st.integers(2, 5))
+def test_it_inverts_the_balance(seed, classes):
+    rng = np.random.default_rng(seed)
+    r = rng.dirichlet(np.ones(classes)) * 0.96 + 0.04 / classes
+    push, pull = rng.uniform(0.2, 1, classes), rng.uniform(0.5, 3, classes)
+    rates = (push[None, :] + pull[:, None]) * (1 - np.eye(classes))
+    p = torch.from_numpy(balanced(r, rates)).view(1, classes, 1)
+    found = posterior_from_equilibrium(p, torch.from_numpy(rates))
+    np.testing.assert_allclose(found.flatten().numpy(), r, atol=1e-6)
+
+
+def test_equal_rates_change_nothing():
+    p = torch.rand(2, 4, 5, 6).softmax(1)
+    torch.testing.assert_close(posterior_from_equilibrium(p, torch.ones(1, 4, 4)), p)
+
+
+def test_two_classes_are_a_shift_of_the_logit():
+    z = torch.linspace(-30, 30, 61, dtype=torch.float64)
+    p = torch.stack((torch.sigmoid(-z), torch.sigmoid(z))).unsqueeze(0)
+    rates = torch.tensor([[0.0, 2.0], [5.0, 0.0]])
+    expected = torch.sigmoid(z - np.log(2.5))
+    torch.testing.assert_close(posterior_from_equilibrium(p, rates)[0, 1], expected)
+
+
+def test_channels_are_corrected_one_by_one():
+    p = torch.tensor([[[0.8], [0.5]]])
+    rates = torch.tensor([[[0.0, 1.0], [3.0, 0.0]], [[0.0, 2.0], [2.0, 0.0]]])
+    found = posterior_from_equilibrium(p, rates).flatten()
+    torch.testing.assert_close(found, torch.tensor([0.8 / (0.8 + 3 * 0.2), 0.5]))
+
+
+def test_one_channel_is_not_taken_for_one_class():
+    p = torch.tensor([[[0.8]]])
+    rates = torch.tensor([[[0.0, 1.0], [3.0, 0.0]]])
+    assert posterior_from_equilibrium(p, rates).item() == pytest.approx(0.8 / 1.4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [1e-30, 1e-9, 1.0, 1e9])
+def test_certain_voxels_and_tiny_rates_stay_numbers(dtype, size):
+    p = torch.tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], dtype=dtype)
+    rates = torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [2.0, 2.0, 0.0]]).double() * size
+    r = posterior_from_equilibrium(p.unsqueeze(-1), rates)
+    assert r.dtype == dtype
+    assert bool(r.isfinite().all())
+    torch.testing.assert_close(r.sum(1), torch.ones(3, 1, dtype=dtype), atol=5e-3, rtol=0)
+    assert r[0, 2] == 1
+    assert r[1, 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("p", "rates", "error", "text"),
+    [
+        ([0.5, 0.5], torch.ones(2, 2), TypeError, "probabilities: expected a torch.Tensor"),
+        (torch.rand(3), torch.ones(3, 3), ValueError, r"expected \(N, C, \*S\)"),
+        (torch.rand(1, 3, 2), torch.ones(2, 2), ValueError, r"\(1, 3, 3\).*got \(2, 2\)"),
+        (torch.rand(1, 3, 2), [[0.0]], TypeError, "region: expected a torch.Tensor"),
+    ],
+)
+def test_bad_input(p, rates, error, text):
+    with pytest.raises(error, match=text):
+        posterior_from_equilibrium(p, rates)

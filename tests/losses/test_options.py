@@ -1,0 +1,114 @@
+"""What a loss is built with: a refusal names the argument, what it expects, and what came."""
+
+import re
+
+import numpy as np
+import pytest
+from monai.losses import DiceLoss
+
+from gradsurge import DeepSupervision, Surgery, SurgeryRule, WithCrossEntropy
+from gradsurge.losses import (
+    ACE,
+    NACL,
+    SVLS,
+    CrossEntropy,
+    Dice,
+    DicePlusPlus,
+    FocalTversky,
+    Tversky,
+    WeightedSum,
+)
+
+WRONG_TYPES = ["x", None, True, [1.0], 1j]
+NUMBERS = [
+    (Dice, "smooth"),
+    (DicePlusPlus, "smooth"),
+    (DicePlusPlus, "gamma"),
+    (FocalTversky, "gamma"),
+    (SVLS, "sigma"),
+    (NACL, "strength"),
+    (Tversky, "a"),
+    (FocalTversky, "a"),
+    (ACE, "bins"),
+]
+
+
+@pytest.mark.parametrize(("cls", "name"), NUMBERS)
+@pytest.mark.parametrize("value", WRONG_TYPES)
+def test_what_is_no_number(cls, name, value):
+    message = rf"{name}: expected a (whole )?number >=? \d, got {re.escape(repr(value))}$"
+    with pytest.raises(TypeError, match=message):
+        cls(**{name: value})
+
+
+@pytest.mark.parametrize(("cls", "name"), NUMBERS)
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_numbers_that_make_no_sense(cls, name, value):
+    with pytest.raises(ValueError, match=rf"{name}\b.*: expected .*{value!r}"):
+        cls(**{name: value})
+
+
+@pytest.mark.parametrize(("cls", "name"), NUMBERS)
+def test_numpys_numbers_are_numbers(cls, name):
+    assert getattr(cls(**{name: np.float64(1.0)}), name) == 1
+
+
+def test_b_is_checked_as_a_is():
+    with pytest.raises(TypeError, match="b: expected a number >= 0, got 'x'"):
+        Tversky(a=0.5, b="x")
+    with pytest.raises(ValueError, match=r"a, b: expected weights >= 0 .*a=2.0, b=-1.0"):
+        Tversky(a=2.0)
+
+
+def test_bins_are_whole():
+    with pytest.raises(ValueError, match=r"bins: expected a whole number >= 1, got 2\.5"):
+        ACE(bins=2.5)
+
+
+@pytest.mark.parametrize("make", [WithCrossEntropy, lambda r, w: WeightedSum(r, r, w)])
+@pytest.mark.parametrize("weights", [0.5, None, {0.5, 1.0}])
+def test_weights_of_two_terms(make, weights):
+    with pytest.raises(TypeError, match=r"weights: expected two numbers.* got " + repr(weights)):
+        make(Dice(), weights)
+    with pytest.raises(TypeError, match="weights: expected a number >= 0, got 'x'"):
+        make(Dice(), (1.0, "x"))
+
+
+@pytest.mark.parametrize("cls", [Dice, CrossEntropy, ACE])
+@pytest.mark.parametrize("weights", ["x", ["a", "b"], [1.0, None], object()])
+def test_class_weights_that_are_no_numbers(cls, weights):
+    with pytest.raises(TypeError, match=r"class_weights: expected one finite number.*; got "):
+        cls(class_weights=weights)
+
+
+@pytest.mark.parametrize("levels", [2.5, None, True])
+def test_levels(levels):
+    with pytest.raises(TypeError, match=f"levels: expected a whole number >= 1.*got {levels}"):
+        DeepSupervision(Dice(), levels)
+
+
+def test_levels_leave_the_finest_in():
+    for levels in ([0.0, 1.0], -1, 0):
+        with pytest.raises(ValueError, match=r"levels: expected .*the finest.*> 0"):
+            DeepSupervision(Dice(), levels)
+    with pytest.raises(TypeError, match="levels: expected a number >= 0, got 'x'"):
+        DeepSupervision(Dice(), [1.0, "x"])
+
+
+@pytest.mark.parametrize("region", [DiceLoss(), Surgery(DiceLoss()), CrossEntropy(), SurgeryRule()])
+def test_cross_entropy_goes_with_a_region_loss(region):
+    kind = type(region).__name__
+    with pytest.raises(TypeError, match=rf"region: expected a region loss .*got {kind}; Weighted"):
+        WithCrossEntropy(region)
+
+
+@pytest.mark.parametrize("cls", [Dice, CrossEntropy, DicePlusPlus, ACE, SVLS, NACL])
+@pytest.mark.parametrize("value", ["255", 255.0, True, [255]])
+def test_ignore_index_is_a_whole_number(cls, value):
+    with pytest.raises(TypeError, match=r"ignore_index: expected a whole number or None, got "):
+        cls(ignore_index=value)
+
+
+def test_numpys_integers_are_whole_numbers():
+    assert CrossEntropy(ignore_index=np.int64(255)).ignore_index == 255
+    assert len(DeepSupervision(Dice(), np.int64(3)).losses) == 3
