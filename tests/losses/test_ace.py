@@ -228,6 +228,18 @@ def test_ignore_index_needs_class_indices():
         ACE(ignore_index=255)(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3))
 
 
+@pytest.mark.parametrize("binning", ["hard", "soft"])
+def test_infinite_logits(binning):
+    logits, target = batch((6,))
+    logits, loss = logits.detach().clone(), ACE(binning=binning)
+    logits[:, 2] = -torch.inf  # a class ruled out
+    logits.requires_grad_()
+    assert loss(logits, target).isfinite()
+    assert gradient(loss, logits, target).isfinite().all()
+    with pytest.raises(ValueError, match=r"logits: .*\+inf, 3 times"):  # no probabilities to bin
+        loss(logits.detach().index_fill(0, torch.tensor(0), torch.inf)[..., :1], target[..., :1])
+
+
 def test_a_stray_255_is_not_taken_for_minus_one():
     # torch compares uint8 with -1 as if it were 255.
     target = torch.tensor([[[0, 255, 1]]], dtype=torch.uint8)
@@ -239,7 +251,7 @@ BAD_INPUTS = [
     ({"target": torch.full((2, 4), 255)}, ValueError, "got 255"),
     ({"target": torch.zeros(2, 5)}, ValueError, r"\(2, 5\)"),
     ({"target": torch.full((2, 3, 4), 1 / 3)}, ValueError, "soft or overlapping"),
-    ({"logits": torch.full((2, 3, 4), torch.nan)}, ValueError, "NaN in 24"),
+    ({"logits": torch.full((2, 3, 4), torch.nan)}, ValueError, "NaN, 24 times"),
     ({"logits": torch.zeros(2, 1, 4)}, ValueError, "C >= 2"),
 ]
 

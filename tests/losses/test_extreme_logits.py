@@ -35,7 +35,7 @@ def test_a_true_class_that_is_ruled_out_costs_infinity_as_in_torch(classes):
 def test_positive_infinity_is_named(name):
     z = torch.randn(1, 2, 4)
     z[0, :, 1] = INF
-    with pytest.raises(ValueError, match=r"logits: expected finite numbers, got \+inf in 2 of 8"):
+    with pytest.raises(ValueError, match=r"logits: expected finite numbers, got \+inf, 2 times"):
         gs.make_loss(name)(z, torch.zeros(1, 4).long())
 
 

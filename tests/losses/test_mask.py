@@ -87,12 +87,18 @@ def test_nothing_counts(cls, activation):
         cls(activation=activation)(data.logits, target, nothing[..., 0])
 
 
-@pytest.mark.parametrize("cls", [CrossEntropy, DicePlusPlus, ACE])
-def test_compiles_into_one_graph(cls):
-    data = make_batch("three", "masked")
-    compiled = torch.compile(cls(), fullgraph=True, backend="aot_eager")
-    args = data.logits, data.target, data.mask
-    torch.testing.assert_close(compiled(*args), cls()(*args))
+@pytest.mark.parametrize("cls", [CrossEntropy, DicePlusPlus, ACE, Dice])
+@pytest.mark.parametrize("kind", ["three", "sigmoid"])
+def test_compiles_into_one_graph_whatever_the_size(cls, kind):
+    torch._dynamo.reset()
+    data = make_batch(kind, "masked")
+    loss = cls(activation="sigmoid" if kind == "sigmoid" else "softmax")
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    compiled(data.logits[:2], data.target[:2])
+    for n, rows in ((3, 4), (2, 3), (3, 2)):  # from the second size on, torch compiles for any
+        tensors = data.logits, data.target, data.mask
+        args = [t[:n, ..., :rows, :].contiguous() for t in tensors]
+        torch.testing.assert_close(compiled(*args), loss(*args))
 
 
 # --- losses that hold others -------------------------------------------------------------------

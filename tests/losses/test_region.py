@@ -221,7 +221,7 @@ def test_everything_ignored_counts_as_nothing():
 def test_options_that_make_no_sense():
     with pytest.raises(ValueError, match="activation: expected 'softmax' or 'sigmoid', got 'relu'"):
         Dice(activation="relu")
-    with pytest.raises(ValueError, match="smooth: expected a number >= 0, got -1"):
+    with pytest.raises(ValueError, match="smooth: expected a number > 0, got -1"):
         Dice(smooth=-1.0)
     with pytest.raises(ValueError, match="ignore_index: with sigmoid, 0 and 1 are labels"):
         Dice(activation="sigmoid", ignore_index=1)

@@ -222,7 +222,7 @@ BAD_INPUTS = [
     ({"target": torch.full((2, 4), 255)}, ValueError, "got 255"),
     ({"target": torch.zeros(2, 5)}, ValueError, r"\(2, 5\)"),
     ({"target": torch.full((2, 3, 4), 1 / 3)}, ValueError, "soft or overlapping"),
-    ({"logits": torch.full((2, 3, 4), torch.nan)}, ValueError, "NaN in 24"),
+    ({"logits": torch.full((2, 3, 4), torch.nan)}, ValueError, "NaN, 24 times"),
     ({"logits": torch.zeros(2, 1, 4)}, ValueError, "C >= 2"),
 ]
 

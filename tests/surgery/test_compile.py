@@ -55,6 +55,7 @@ def test_operators(operator, classes, backend):
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:equilibrium. label .2. never occurred")  # it is ignored
 @pytest.mark.parametrize(
     ("name", "classes", "options", "backend"),
     [
@@ -74,9 +75,7 @@ def test_losses_and_what_they_measure(name, classes, options, backend):
     found = gradient(torch.compile(compiled, fullgraph=True, backend=backend), logits, target)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
     if surgery:
-        torch.testing.assert_close(
-            compiled.equilibrium_shift(), eager.equilibrium_shift(), equal_nan=True
-        )
+        torch.testing.assert_close(compiled.equilibrium_shift(), eager.equilibrium_shift())
 
 
 def test_a_wrapped_loss():

@@ -15,7 +15,8 @@ from gradsurge.losses.labelled import (
 )
 from gradsurge.losses.options import check_activation
 from gradsurge.surgery.operator import Activation
-from gradsurge.surgery.targets import channel_labels, check_shares
+from gradsurge.surgery.targets import channel_labels
+from gradsurge.surgery.values import check_shares
 
 _IGNORED = -100  # what F.cross_entropy leaves out; never a class
 
@@ -105,9 +106,9 @@ def hard_cross_entropy(
 def soft_cross_entropy(z: Tensor, q: Tensor, weights: Tensor | None) -> Tensor:
     """Mean over the voxels that count; ``q`` (N, C, *S) sums to one, or to zero where ignored."""
     # Where a class is ruled out by a logit of -inf, q log p = 0 * -inf is to count as 0.
-    nll = -(torch.log_softmax(z, dim=1).masked_fill(q == 0, 0.0) * q)
+    of_q = torch.log_softmax(z, dim=1).masked_fill(q == 0, 0.0) * q
     axes = (0, *range(2, q.ndim))
-    total, mass = nll.sum(dim=axes), q.sum(dim=axes)
+    total, mass = -of_q.sum(dim=axes), q.sum(dim=axes)
     if weights is not None:
         total, mass = total * weights, mass * weights
     return _ratio(total.sum(), mass.sum())

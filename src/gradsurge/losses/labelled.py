@@ -12,16 +12,14 @@ from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.targets import (
     channel_labels,
-    check_finite,
-    check_labels,
     check_logits,
-    check_unit_interval,
     class_indices,
     one_mask_a_voxel,
     possible_ignore_index,
     refuse_ignore_index_beside_channels,
     valid_voxels,
 )
+from gradsurge.surgery.values import check_finite, check_labels, check_unit_interval
 
 
 class Labelled(NamedTuple):
@@ -35,7 +33,7 @@ def working_logits(logits: Tensor, *, min_channels: int, check: bool) -> Tensor:
     """Check ``logits`` and return them in the dtype to compute in."""
     check_logits(logits, min_channels=min_channels)
     if check:
-        check_finite(logits)
+        check_finite(logits, "softmax" if min_channels > 1 else "sigmoid")
     return logits.to(compute_dtype(logits))
 
 

@@ -15,20 +15,22 @@ class Labels:
         ignore_index: the label of what is not labelled.
         mask: True where a voxel counts: (N, V), or (N, 1, V) / (N, C, V) beside channel labels.
         soft: whether a label may lie strictly between 0 and 1.
+        checked: whether the values are known to be what they should be.
     """
 
     values: Tensor
     ignore_index: int | None = None
     mask: Tensor | None = None
     soft: bool = False
+    checked: bool = False
 
     def foreground(
         self, at: tuple[slice, ...], dtype: torch.dtype, out: Tensor | None = None
     ) -> Tensor:
         """Return the piece as 0/1 (or soft) labels, in ``out`` if given; ignored voxels are 0."""
         piece = self.values[at]
-        if not self.soft:  # an unchecked 255 counts as background, not as 255 foregrounds
-            return (piece == 1).to(dtype) if out is None else torch.eq(piece, 1, out=out)
+        if not (self.soft or self.checked):  # a 255 counts as background, not as 255 foregrounds
+            return (piece == 1).to(dtype)
         labels = piece.to(dtype) if out is None else out.copy_(piece)
         if self.ignore_index is None:
             return labels

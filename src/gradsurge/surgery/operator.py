@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from gradsurge.surgery import targets
+from gradsurge.surgery import targets, values
 from gradsurge.surgery.fields import sigmoid_field, softmax_field
 from gradsurge.surgery.labels import Labels
 from gradsurge.surgery.once import FieldFunction, call, loop_vmap
@@ -68,10 +68,10 @@ class SurgeryOperator(torch.autograd.Function):
     ) -> Tensor:
         """Return the probabilities in the logits' dtype."""
         if operation.check:
-            targets.check_finite(logits)
+            values.check_finite(logits, operation.activation)
             check_label_values(labels, logits, operation)
         if operation.refuse_probabilities:
-            targets.check_not_probabilities(logits, operation.activation)
+            values.check_not_probabilities(logits, operation.activation)
         z = logits.to(compute_dtype(logits))
         p = z.softmax(dim=1) if operation.activation == "softmax" else z.sigmoid()
         return p.to(logits.dtype)
@@ -126,19 +126,20 @@ def flat_labels(
         labels = labels[:, 1] if operation.soft else targets.one_hot_indices(labels)
     first = 1 if softmax else 2
     valid = None if mask is None else mask.flatten(first)
-    return Labels(labels.flatten(first), operation.ignore_index, valid, operation.soft)
+    checked = operation.check and not torch.compiler.is_compiling()
+    return Labels(labels.flatten(first), operation.ignore_index, valid, operation.soft, checked)
 
 
 def check_label_values(labels: Tensor, logits: Tensor, operation: Operation) -> None:
     """Raise for labels that the operation does not take."""
     if operation.activation == "sigmoid":
-        targets.check_unit_interval(labels, operation.ignore_index)
+        values.check_unit_interval(labels, operation.ignore_index)
     elif operation.soft:
-        targets.check_shares(labels)
+        values.check_shares(labels)
     elif labels.ndim == logits.ndim:
-        targets.check_one_hot(labels)
+        values.check_one_hot(labels)
     else:
-        targets.check_labels(labels, logits.shape[1], operation.ignore_index)
+        values.check_labels(labels, logits.shape[1], operation.ignore_index)
 
 
 def prepare(

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gradsurge.surgery import targets
 from gradsurge.surgery.binary import binary_field
 from gradsurge.surgery.blocks import blocks
 from gradsurge.surgery.labels import Labels
@@ -40,6 +39,7 @@ from gradsurge.surgery.region_binary import (
 )
 from gradsurge.surgery.region_multiclass import multiclass_region_field, multiclass_sums
 from gradsurge.surgery.region_plain import plain_region_gradient
+from gradsurge.surgery.values import check_finite
 
 
 class RegionSums(NamedTuple):
@@ -81,7 +81,7 @@ class _RegionSums(torch.autograd.Function):
             check_label_values(labels, logits, how)
         sums = _sum_up(logits, flat_labels(labels, mask, logits, how), how)
         if how.check and not torch.compiler.is_compiling() and bool(sums[:3].isnan().any()):
-            targets.check_finite(logits)
+            check_finite(logits, how.activation)
         return sums[:3].clone(), sums[3:].clone()
 
     @staticmethod

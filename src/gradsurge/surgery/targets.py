@@ -3,18 +3,18 @@
 Shapes use one legend in the whole package: N samples, C classes (channels), ``*S`` one to three
 spatial axes, V voxels (the product of ``*S``).
 
-Checks of shape, dtype and device are free and always on. Checks of values (`check_labels`,
-`check_finite`) cost one reduction each, so callers can turn them off; they are skipped while
-`torch.compile` traces, where a decision on data would break the graph.
+Checks of shape, dtype and device are free and always on; those of values are in
+`gradsurge.surgery.values`.
 """
 
 import torch
 from torch import Tensor
 
+from gradsurge.surgery.values import check_one_hot
+
 SPATIAL_RANKS = (1, 2, 3)
 # torch can store these and little else; label files (NIfTI, PNG) often come so.
 _BARE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
-_SHARE_TOLERANCE = 1e-3  # room for soft labels stored in half precision
 
 
 def check_logits(logits: Tensor, *, min_channels: int = 1) -> None:
@@ -131,11 +131,12 @@ def valid_voxels(mask: Tensor | None, logits: Tensor) -> Tensor | None:
     mask = _usable(mask, logits, "mask")
     if mask.shape == (logits.shape[0], *logits.shape[2:]):
         mask = mask.unsqueeze(1)
-    allowed = (logits.shape[0], 1, *logits.shape[2:]), tuple(logits.shape)
-    if tuple(mask.shape) not in allowed:
+    # Not `in`: torch.compile finds no tuple of dynamic sizes in a tuple of them.
+    one_a_voxel = (logits.shape[0], 1, *logits.shape[2:])
+    if mask.shape != one_a_voxel and mask.shape != logits.shape:
         raise ValueError(
-            f"mask: for logits {tuple(logits.shape)} expected shape {allowed[0]} or {allowed[1]}; "
-            f"got {tuple(mask.shape)}"
+            f"mask: for logits {tuple(logits.shape)} expected shape {one_a_voxel} or "
+            f"{tuple(logits.shape)}; got {tuple(mask.shape)}"
         )
     return mask != 0
 
@@ -158,112 +159,3 @@ def possible_ignore_index(labels: Tensor, ignore_index: int | None) -> int | Non
         return ignore_index
     limits = torch.iinfo(labels.dtype)
     return ignore_index if limits.min <= ignore_index <= limits.max else None
-
-
-def check_labels(labels: Tensor, classes: int, ignore_index: int | None = None) -> None:
-    """Raise unless every label is a whole number in [0, classes) or ``ignore_index``."""
-    if torch.compiler.is_compiling():
-        return
-    if labels.is_floating_point() and not bool((labels.frac() == 0).all()):
-        raise ValueError(
-            "target: expected whole class numbers, got fractions or non-finite ones; soft labels "
-            "are passed as (N, C, *S), one channel a class"
-        )
-    kept = labels if ignore_index is None else labels.masked_fill(labels == ignore_index, 0)
-    if kept.dtype == torch.bool:
-        return
-    low, high = (int(v) for v in torch.aminmax(kept))
-    if low < 0 or high >= classes:
-        wrong = low if low < 0 else high
-        allowed = f"0..{classes - 1}" + ("" if ignore_index is None else f" or {ignore_index}")
-        raise ValueError(
-            f"target: expected labels {allowed}, got {wrong}; map it to a class, or pass "
-            f"ignore_index={wrong} if those voxels are not labelled"
-        )
-
-
-def check_one_hot(target: Tensor) -> None:
-    """Raise unless every voxel of (N, C, *S) ``target`` has exactly one 1 and else 0."""
-    if torch.compiler.is_compiling():
-        return
-    hard = bool(((target == 0) | (target == 1)).all()) and bool((target.sum(dim=1) == 1).all())
-    if not hard:
-        raise ValueError(
-            "target: expected hard one-hot labels, exactly one 1 a voxel; got soft or overlapping "
-            "ones. Pass class indices; or, for classes that overlap, use the sigmoid activation"
-        )
-
-
-def check_unit_interval(target: Tensor, ignore_index: int | None = None) -> None:
-    """Raise unless every channel label lies in [0, 1] or is ``ignore_index``."""
-    if torch.compiler.is_compiling() or target.dtype == torch.bool:
-        return
-    if ignore_index is not None:
-        target = target.masked_fill(target == ignore_index, 0)
-    low, high = (float(v) for v in torch.aminmax(target))
-    if not (low >= 0.0 and high <= 1.0):
-        raise ValueError(
-            f"target: expected labels in [0, 1], got values from {low:g} to {high:g}; "
-            f"a 0/255 mask becomes labels with (mask > 0)"
-        )
-
-
-def check_shares(target: Tensor) -> None:
-    """Raise unless the channels of (N, C, *S) soft ``target`` are shares of each voxel."""
-    if torch.compiler.is_compiling():
-        return
-    check_unit_interval(target)
-    low, high = (float(v) for v in torch.aminmax(target.sum(dim=1, dtype=torch.float32)))
-    if not (low >= 1.0 - _SHARE_TOLERANCE and high <= 1.0 + _SHARE_TOLERANCE):
-        channels = "two" if target.shape[1] == 2 else target.shape[1]
-        raise ValueError(
-            f"target: expected {channels} channels that sum to 1 at every voxel, the background's "
-            f"included, got sums from {low:g} to {high:g}; for channels that overlap use the "
-            f"sigmoid activation"
-        )
-
-
-def check_finite(logits: Tensor) -> None:
-    """Raise if a logit is NaN, or +inf beside others of its voxel, which makes the softmax NaN.
-
-    One sum decides; only a suspicious one is looked into. -inf is a class that is ruled out.
-    """
-    if torch.compiler.is_compiling() or bool(logits.sum().isfinite()):
-        return
-    softmax = logits.shape[1] > 1
-    for name, wrong in (("NaN", logits.isnan()), ("+inf", (logits == torch.inf) & softmax)):
-        bad = int(wrong.sum())
-        if bad:
-            raise ValueError(
-                f"logits: expected finite numbers, got {name} in {bad} of {logits.numel()} "
-                f"values; the network has diverged or its input holds such values"
-            )
-
-
-def check_not_probabilities(logits: Tensor, activation: str) -> None:
-    """Raise if ``logits`` look like probabilities: an activation too many.
-
-    A sample of voxels decides; only if all of it looks so, the whole tensor is looked at. Softmax
-    output sums to 1 over the channels, which logits do by accident only; sigmoid output is told
-    from logits by all of at least 64 values lying in [0, 1], some below 0.5 and some above.
-    """
-    if torch.compiler.is_compiling():
-        return
-    flat = logits.detach().flatten(2)
-    step = max(1, flat.shape[2] // 1024)
-    if all(_look_like_probabilities(part, activation) for part in (flat[:, :, ::step], flat)):
-        raise ValueError(
-            f"logits: expected raw network outputs, got values that all lie in [0, 1]"
-            f"{' and sum to 1 over the channels' if activation == 'softmax' else ''}; the loss "
-            f"applies the {activation} itself, so take yours off the network (or pass check=False "
-            f"if these really are logits)"
-        )
-
-
-def _look_like_probabilities(values: Tensor, activation: str) -> bool:
-    low, high = (float(v) for v in torch.aminmax(values))
-    if not (low >= 0.0 and high <= 1.0):
-        return False
-    if activation == "softmax":
-        return bool(((values.sum(dim=1) - 1.0).abs() < 1e-3).all())
-    return values.numel() >= 64 and low < 0.5 < high
