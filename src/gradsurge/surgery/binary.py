@@ -51,11 +51,12 @@ def binary_field(
     scratch: Scratch,
     *,
     soft: bool,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the field on ``gap``; ``y`` has its shape, ``soft`` allows labels between 0 and 1.
 
     Without a rule, or with blend 0, it is the ordinary gradient p(1-p) dL/dp. Overwrites ``gap``;
-    the result may be a buffer of ``scratch``.
+    the result is ``out``, if given, or may be a buffer of ``scratch``.
     """
     p, q = torch.sigmoid(gap, out=scratch.take()), gap.neg_().sigmoid_()
     t = torch.mul(p, q, out=scratch.take())
@@ -63,10 +64,10 @@ def binary_field(
     if slopes.nll_at_zero is not None and slopes.nll_at_one is not None:
         nll = (p * slopes.nll_at_zero).lerp_(q * -slopes.nll_at_one, y)
     if rule is None or blend == 0.0:
-        field = slopes.at(y).mul_(t)
+        field = torch.mul(slopes.at(y), t, out=out)
     else:
         strength = blend * rule.scale
-        field = _operated(p, q, t, y, slopes, rule, strength, scratch, soft=soft)
+        field = _operated(p, q, t, y, slopes, rule, strength, scratch, soft=soft, out=out)
         if blend < 1.0:
             # Not add_(alpha=...): torch.compile would compile anew for every value of blend.
             field.add_(slopes.at(y).mul_(t).mul_(1.0 - blend))
@@ -84,6 +85,7 @@ def _operated(
     scratch: Scratch,
     *,
     soft: bool,
+    out: Tensor | None,
 ) -> Tensor:
     """Return strength e D dL/dp; overwrites p and q."""
     half = rule.decline is not None  # half of D comes cheaper than D
@@ -95,8 +97,8 @@ def _operated(
         right = q.mul_(slopes.at_one * strength)
         field = p.mul_(slopes.at_zero * strength).lerp_(right, y)
     if rule.decline is None:
-        return field
-    return field.mul_(half_decline(t, rule.decline, scratch.take))
+        return field if out is None else out.copy_(field)
+    return torch.mul(field, half_decline(t, rule.decline, scratch.take), out=out)
 
 
 def _soft_error(p: Tensor, q: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -112,16 +114,20 @@ def binary_nll_sums(
     """Return the sums over the last axis of -(1-y) log(1-p) and of -y log p, over valid voxels."""
     if soft:
         at_zero, at_one = _softplus(gap).mul_(1.0 - y), _softplus(-gap).mul_(y)
-    else:
-        at_zero = _softplus((y * -2.0).add_(1.0).mul_(gap))
-        at_one = at_zero.clone()
-    # Filled, not multiplied: the NLL of a class that is ruled out is infinite.
-    zero, one = y == 1, y == 0
-    if valid is not None:
-        zero, one = zero | (valid == 0), one | (valid == 0)
-    return at_zero.masked_fill_(zero, 0.0).sum(-1), at_one.masked_fill_(one, 0.0).sum(-1)
+        if valid is not None:
+            at_zero, at_one = at_zero.mul_(valid), at_one.mul_(valid)
+        return at_zero.sum(-1), at_one.sum(-1)
+    nll = _softplus((y * -2.0).add_(1.0).mul_(gap))
+    nll = nll if valid is None else nll.mul_(valid)
+    total = nll.sum(-1)
+    at_one_sum = nll.mul_(y).sum(-1)
+    return total - at_one_sum, at_one_sum
 
 
 def _softplus(x: Tensor) -> Tensor:
-    """Return log(1 + exp(x)) to full relative precision on both sides."""
-    return x.clamp_min(0.0).add_(x.abs().neg_().exp_().log1p_())
+    """Return log(1 + exp(x)) to full relative precision on both sides.
+
+    Infinity, the NLL of a class that is ruled out, becomes the largest number: times 0 it is 0.
+    """
+    large = torch.finfo(x.dtype).max
+    return x.clamp(0.0, large).add_(x.abs().neg_().exp_().log1p_())

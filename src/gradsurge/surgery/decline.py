@@ -49,9 +49,11 @@ def _by_doubling(t: Tensor, odd: int, doublings: int, take: Callable[[], Tensor 
     since every fresh tensor costs cache.
     """
     half, power = _odd_start(t, odd, take)  # H_k and t^k
+    compiling = torch.compiler.is_compiling()
     tail_counts = 0.25 ** (odd * 2**doublings) > torch.finfo(t.dtype).eps / 4
     for left in reversed(range(doublings)):
-        half.addcmul_(half, half, value=-1.0).mul_(2.0).add_(power)
+        half.addcmul_(half, half, value=-1.0)
+        half = torch.add(power, half, alpha=2.0, out=None if compiling else half)
         if left or tail_counts:
             power.mul_(power)
     return half.add_(power, alpha=0.5) if tail_counts else half  # else t^n is lost in rounding

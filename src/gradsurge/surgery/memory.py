@@ -62,14 +62,19 @@ class Scratch:
         usable = like.device.type == "cpu" and not torch.compiler.is_compiling()
         self._number = buffers if usable else 0
         self._memory = like.new_empty((self._number, 0), dtype=dtype)
+        self._shape: tuple[int, ...] = ()
+        self._views: list[Tensor] = []
         self._free: list[Tensor] = []
 
     def start(self, shape: tuple[int, ...]) -> None:
         """Give all buffers free again, for a piece of ``shape``; they grow with the largest."""
-        elements = torch.Size(shape).numel()
-        if self._number and elements > self._memory.shape[1]:
-            self._memory = ask_for_huge_pages(self._memory.new_empty(self._number, elements))
-        self._free = [buffer[:elements].view(shape) for buffer in self._memory]
+        if shape != self._shape and self._number:
+            elements = torch.Size(shape).numel()
+            if elements > self._memory.shape[1]:
+                self._memory = ask_for_huge_pages(self._memory.new_empty(self._number, elements))
+            self._views = [buffer[:elements].view(shape) for buffer in self._memory]
+            self._shape = shape
+        self._free = list(self._views)
 
     def take(self) -> Tensor | None:
         """Return a buffer of the piece's shape, or None."""

@@ -25,10 +25,21 @@ def empty_planes(like: Tensor) -> tuple[Tensor, Tensor]:
     return planes.unflatten(2, spatial), planes
 
 
+def foreground_of(out: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """Return the place of the foreground's field in (N, 2, V) ``out``, if computed in ``dtype``."""
+    fits = out.dtype == dtype and not torch.compiler.is_compiling()
+    return out[:, 1] if fits else None
+
+
 def write_pair(out: Tensor, foreground: Tensor) -> None:
-    """Write a two-class field to (N, 2, V) ``out``: background's is the negative."""
-    out[:, 1] = foreground
-    if torch.compiler.is_compiling() or out.dtype != foreground.dtype:
+    """Complete a two-class field in (N, 2, V) ``out``: background's is the negative.
+
+    ``foreground`` may be the very place that `foreground_of` returned.
+    """
+    if foreground_of(out, foreground.dtype) is None:
+        out[:, 1] = foreground
         out[:, 0] = -foreground
-    else:
-        torch.neg(foreground, out=out[:, 0])  # spares a temporary
+        return
+    if foreground.data_ptr() != out[:, 1].data_ptr():
+        out[:, 1] = foreground
+    torch.neg(foreground, out=out[:, 0])

@@ -25,7 +25,7 @@ from gradsurge.surgery.operator import (
     no_probe,
     prepare,
 )
-from gradsurge.surgery.planes import empty_planes, write_pair
+from gradsurge.surgery.planes import empty_planes, foreground_of, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
 from gradsurge.surgery.rates import region_rates
 from gradsurge.surgery.region_binary import (
@@ -167,7 +167,10 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
         else:
             gap, at_rows = logit_gap(piece, kind, scratch), along_gap.rows(rows)
             y = labels.foreground(at, dtype, scratch.take())
-            values = binary_field(gap, y, at_rows, how.rule, how.blend, scratch, soft=labels.soft)
+            place = foreground_of(out[rows, :, voxels], dtype) if kind == "two" else None
+            values = binary_field(
+                gap, y, at_rows, how.rule, how.blend, scratch, soft=labels.soft, out=place
+            )
         if valid is not None:  # filled, not multiplied: a loss of nothing may say NaN
             values = values.masked_fill_(valid == 0, 0.0)
         if kind == "two":
