@@ -2,28 +2,13 @@ import math
 
 import pytest
 import torch
-import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsurge.losses.ace import ACE, average_calibration_error
+from tests.losses.batches import batch, gradient, hot
 
 SPATIAL = [(40,), (6, 7), (4, 5, 3)]
-
-
-def batch(spatial, classes=3, samples=2, seed=0, dtype=torch.float64):
-    g = torch.Generator().manual_seed(seed)
-    logits = torch.randn(samples, classes, *spatial, generator=g, dtype=dtype) * 2
-    target = torch.randint(0, classes, (samples, *spatial), generator=g)
-    return logits.requires_grad_(), target
-
-
-def gradient(loss, logits, target):
-    return torch.autograd.grad(loss(logits, target), logits)[0]
-
-
-def hot(target, classes=3):
-    return F.one_hot(target, classes).movedim(-1, 1)
 
 
 def bin_shares(p, bins, binning):
@@ -223,11 +208,6 @@ def test_compiles_into_one_graph(binning):
     torch.testing.assert_close(gradient(compiled, logits, target), gradient(loss, logits, target))
 
 
-def test_ignore_index_needs_class_indices():
-    with pytest.raises(ValueError, match=r"ignore_index.*\(1, 2, 3\)"):
-        ACE(ignore_index=255)(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3))
-
-
 @pytest.mark.parametrize("binning", ["hard", "soft"])
 def test_infinite_logits(binning):
     logits, target = batch((6,))
@@ -245,22 +225,6 @@ def test_a_stray_255_is_not_taken_for_minus_one():
     target = torch.tensor([[[0, 255, 1]]], dtype=torch.uint8)
     with pytest.raises(ValueError, match=r"target: .*from 0 to 255"):
         ACE(activation="sigmoid", ignore_index=-1)(torch.zeros(1, 1, 3), target)
-
-
-BAD_INPUTS = [
-    ({"target": torch.full((2, 4), 255)}, ValueError, "got 255"),
-    ({"target": torch.zeros(2, 5)}, ValueError, r"\(2, 5\)"),
-    ({"target": torch.full((2, 3, 4), 1 / 3)}, ValueError, "soft or overlapping"),
-    ({"logits": torch.full((2, 3, 4), torch.nan)}, ValueError, "NaN, 24 times"),
-    ({"logits": torch.zeros(2, 1, 4)}, ValueError, "C >= 2"),
-]
-
-
-@pytest.mark.parametrize(("change", "error", "message"), BAD_INPUTS)
-def test_bad_inputs_are_named(change, error, message):
-    inputs = {"logits": torch.zeros(2, 3, 4), "target": torch.zeros(2, 4)} | change
-    with pytest.raises(error, match=message):
-        ACE()(**inputs)
 
 
 @pytest.mark.parametrize(

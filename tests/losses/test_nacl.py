@@ -8,23 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsurge.losses.nacl import NACL, neighbourhood_proportions
+from tests.losses.batches import batch, gradient, hot
 
 SPATIAL = [(9,), (4, 5), (3, 4, 2)]
-
-
-def batch(spatial, classes=3, samples=2, seed=0, dtype=torch.float64):
-    g = torch.Generator().manual_seed(seed)
-    logits = torch.randn(samples, classes, *spatial, generator=g, dtype=dtype) * 2
-    target = torch.randint(0, classes, (samples, *spatial), generator=g)
-    return logits.requires_grad_(), target
-
-
-def gradient(loss, logits, target):
-    return torch.autograd.grad(loss(logits, target), logits)[0]
-
-
-def hot(target, classes=3):
-    return F.one_hot(target, classes).movedim(-1, 1)
 
 
 def monai_nacl(axes, **options):
@@ -181,27 +167,6 @@ def test_compiles_into_one_graph(ignore_index):
     loss = NACL(ignore_index=ignore_index)
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(logits, target), loss(logits, target))
-
-
-def test_ignore_index_needs_class_indices():
-    with pytest.raises(ValueError, match=r"ignore_index.*\(1, 2, 3\)"):
-        NACL(ignore_index=255)(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3))
-
-
-BAD_INPUTS = [
-    ({"target": torch.full((2, 4), 255)}, ValueError, "got 255"),
-    ({"target": torch.zeros(2, 5)}, ValueError, r"\(2, 5\)"),
-    ({"target": torch.full((2, 3, 4), 1 / 3)}, ValueError, "soft or overlapping"),
-    ({"logits": torch.full((2, 3, 4), torch.nan)}, ValueError, "NaN, 24 times"),
-    ({"logits": torch.zeros(2, 1, 4)}, ValueError, "C >= 2"),
-]
-
-
-@pytest.mark.parametrize(("change", "error", "message"), BAD_INPUTS)
-def test_bad_inputs_are_named(change, error, message):
-    inputs = {"logits": torch.zeros(2, 3, 4), "target": torch.zeros(2, 4)} | change
-    with pytest.raises(error, match=message):
-        NACL()(**inputs)
 
 
 @pytest.mark.parametrize(

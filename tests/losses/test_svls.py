@@ -7,23 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsurge.losses.svls import SVLS, smooth_labels, svls_kernel
+from tests.losses.batches import batch, gradient, hot
 
 SPATIAL = [(9,), (4, 5), (3, 4, 2)]
-
-
-def batch(spatial, classes=3, samples=2, seed=0, dtype=torch.float64):
-    g = torch.Generator().manual_seed(seed)
-    logits = torch.randn(samples, classes, *spatial, generator=g, dtype=dtype) * 2
-    target = torch.randint(0, classes, (samples, *spatial), generator=g)
-    return logits.requires_grad_(), target
-
-
-def gradient(loss, logits, target):
-    return torch.autograd.grad(loss(logits, target), logits)[0]
-
-
-def hot(target, classes=3):
-    return F.one_hot(target, classes).movedim(-1, 1)
 
 
 def smoothed_by_convolution(labels, kernel):
@@ -211,27 +197,6 @@ def test_a_class_ruled_out_by_minus_infinity_does_not_spoil_the_others(weights):
     field = gradient(loss, three, target)
     torch.testing.assert_close(field[:, :2], gradient(of_two, two, target))
     assert (field[:, 2] == 0).all()
-
-
-def test_ignore_index_needs_class_indices():
-    with pytest.raises(ValueError, match=r"ignore_index.*\(1, 2, 3\)"):
-        SVLS(ignore_index=255)(torch.zeros(1, 2, 3), torch.zeros(1, 2, 3))
-
-
-BAD_INPUTS = [
-    ({"target": torch.full((2, 4), 255)}, ValueError, "got 255"),
-    ({"target": torch.zeros(2, 5)}, ValueError, r"\(2, 5\)"),
-    ({"target": torch.full((2, 3, 4), 1 / 3)}, ValueError, "soft or overlapping"),
-    ({"logits": torch.full((2, 3, 4), torch.nan)}, ValueError, "NaN, 24 times"),
-    ({"logits": torch.zeros(2, 1, 4)}, ValueError, "C >= 2"),
-]
-
-
-@pytest.mark.parametrize(("change", "error", "message"), BAD_INPUTS)
-def test_bad_inputs_are_named(change, error, message):
-    inputs = {"logits": torch.zeros(2, 3, 4), "target": torch.zeros(2, 4)} | change
-    with pytest.raises(error, match=message):
-        SVLS()(**inputs)
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, math.inf, math.nan])
