@@ -48,25 +48,28 @@ def _by_doubling(t: Tensor, odd: int, doublings: int, take: Callable[[], Tensor 
     H_2k = t^k + 2 H_k (1 - H_k): sums of positive terms, so every digit stays right. In place,
     since every fresh tensor costs cache.
     """
-    half, power = _odd_start(t, odd, take)  # H_k and t^k
+    half, power = _odd_start(t, odd, take)
+    scale = odd / 2  # H_k is scale times half; applied with the next step, to spare one
     compiling = torch.compiler.is_compiling()
     tail_counts = 0.25 ** (odd * 2**doublings) > torch.finfo(t.dtype).eps / 4
     for left in reversed(range(doublings)):
-        half.addcmul_(half, half, value=-1.0)
-        half = torch.add(power, half, alpha=2.0, out=None if compiling else half)
+        half.addcmul_(half, half, value=-scale)
+        half = torch.add(power, half, alpha=2.0 * scale, out=None if compiling else half)
+        scale = 1.0
         if left or tail_counts:
             power.mul_(power)
+    half = half if scale == 1.0 else half.mul_(scale)
     return half.add_(power, alpha=0.5) if tail_counts else half  # else t^n is lost in rounding
 
 
 def _odd_start(t: Tensor, odd: int, take: Callable[[], Tensor | None]) -> tuple[Tensor, Tensor]:
-    """Return H_k and t^k for k = 1, 3, 5."""
+    """Return H_k / (k / 2) and t^k for k = 1, 3, 5."""
     if odd == 1:
         return torch.zeros_like(t), t.clone()
     square = torch.mul(t, t, out=take())
     if odd == 3:
-        return torch.mul(t, 1.5, out=take()), square.mul_(t)
-    return torch.sub(t, square, out=take()).mul_(2.5), square.mul_(square).mul_(t)
+        return t.clone(), square.mul_(t)
+    return torch.sub(t, square, out=take()), square.mul_(square).mul_(t)
 
 
 def _by_logarithm(t: Tensor, exponent: float) -> Tensor:
