@@ -76,6 +76,11 @@ class Scratch:
             self._shape = shape
         self._free = list(self._views)
 
+    def lend(self, first: Tensor, last: Tensor) -> None:
+        """Add two tensors of the piece's shape: to be taken next, and when nothing else is left."""
+        self._free.append(first)
+        self._free.insert(0, last)
+
     def take(self) -> Tensor | None:
         """Return a buffer of the piece's shape, or None."""
         return self._free.pop() if self._free else None

@@ -155,7 +155,7 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
     along_gap = (two_class_slopes if kind == "two" else channel_slopes)(slopes, nll=how.nll)
     field, out = empty_planes(logits)
     pieces = list(blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c))
-    scratch = Scratch(logits, dtype, buffers=0 if kind == "many" else 6)
+    scratch = Scratch(logits, dtype, buffers=0 if kind == "many" else 4)
     for rows, voxels in reversed(pieces):  # what was summed last is still in the cache
         piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
         valid = labels.valid(at, dtype)
@@ -168,6 +168,8 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
             gap, at_rows = logit_gap(piece, kind, scratch), along_gap.rows(rows)
             y = labels.foreground(at, dtype, scratch.take())
             place = foreground_of(out[rows, :, voxels], dtype) if kind == "two" else None
+            if place is not None:  # the result's own memory serves until the result is written
+                scratch.lend(first=out[rows, 0, voxels], last=place)
             values = binary_field(
                 gap, y, at_rows, how.rule, how.blend, scratch, soft=labels.soft, out=place
             )
