@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from gradsurge.losses.class_weights import (
     ClassWeights,
-    check_class_weights,
     class_mean,
     weights_for,
 )
-from gradsurge.losses.labelled import label_channels, working_logits
-from gradsurge.losses.options import check_activation, check_whole_number
+from gradsurge.losses.options import check_whole_number
+from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.precision import sum_dtype
 
@@ -88,7 +87,7 @@ def _runs(x: Tensor) -> Tensor:
     return x.flatten(2).unsqueeze(2) if axis == 2 else x.flatten(axis).flatten(2, -2)
 
 
-class ACE(nn.Module):
+class ACE(VoxelLoss):
     """Marginal L1 average calibration error (mL1-ACE), an auxiliary loss to add to Dice or CE.
 
     Forward: for each image and class, the voxels fall into equal bins (lo, hi] of p; the value is
@@ -124,8 +123,6 @@ class ACE(nn.Module):
     0.1192
     """
 
-    class_weights: Tensor | None
-
     def __init__(
         self,
         bins: int = 20,
@@ -137,27 +134,23 @@ class ACE(nn.Module):
         ignore_index: int | None = None,
         check: bool = True,
     ) -> None:
-        super().__init__()
-        check_activation(activation, ignore_index)
+        super().__init__(
+            activation=activation,
+            include_background=include_background,
+            class_weights=class_weights,
+            ignore_index=ignore_index,
+            check=check,
+        )
         if binning not in ("hard", "soft"):
             raise ValueError(f"binning: expected 'hard' or 'soft', got {binning!r}")
         self.bins = check_whole_number("bins", bins, least=1)
         self.binning = binning
-        self.activation = activation
-        self.first_class = 0 if include_background or activation == "sigmoid" else 1
-        self.ignore_index = ignore_index
-        self.check = check
-        weights = check_class_weights(class_weights, self.first_class)
-        self.register_buffer("class_weights", weights, persistent=False)
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
-        softmax, first = self.activation == "softmax", self.first_class
-        z = working_logits(logits, min_channels=2 if softmax else 1, check=self.check)
-        labels, kept = label_channels(
-            target, z, self.activation, self.ignore_index, mask, first=first, check=self.check
-        )
-        p = torch.softmax(z, dim=1)[:, first:] if softmax else torch.sigmoid(z)
+        z = self.working_logits(logits)
+        labels, kept = self.labels(target, z, mask)
+        p = self.probabilities(z)
         gaps = average_calibration_error(p, labels, bins=self.bins, binning=self.binning, kept=kept)
         present = labels.bool().flatten(2).any(dim=2)
         weights = weights_for(z, self.class_weights)
-        return class_mean(gaps * present, None if weights is None else weights[first:])
+        return class_mean(gaps * present, None if weights is None else weights[self.first_class :])

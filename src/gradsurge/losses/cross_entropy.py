@@ -2,18 +2,17 @@
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from gradsurge.losses.class_weights import ClassWeights, check_class_weights, weights_for
+from gradsurge.losses.class_weights import ClassWeights, weights_for
 from gradsurge.losses.labelled import (
     Labelled,
     class_numbers,
     has_class_channels,
     region_labels,
     softmax_mask,
-    working_logits,
 )
-from gradsurge.losses.options import check_activation
+from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.targets import channel_labels
 from gradsurge.surgery.values import check_shares
@@ -21,7 +20,7 @@ from gradsurge.surgery.values import check_shares
 _IGNORED = -100  # what F.cross_entropy leaves out; never a class
 
 
-class CrossEntropy(nn.Module):
+class CrossEntropy(VoxelLoss):
     """Cross-entropy of softmax classes, or binary cross-entropy of sigmoid channels.
 
     Forward, softmax: L = -sum_vc w_c q_vc log p_vc / sum_vc w_c q_vc, over voxels v and classes c,
@@ -52,8 +51,6 @@ class CrossEntropy(nn.Module):
     0.41
     """
 
-    class_weights: Tensor | None
-
     def __init__(
         self,
         *,
@@ -62,17 +59,15 @@ class CrossEntropy(nn.Module):
         ignore_index: int | None = None,
         check: bool = True,
     ) -> None:
-        super().__init__()
-        check_activation(activation, ignore_index)
-        self.activation = activation
-        self.ignore_index = ignore_index
-        self.check = check
-        self.register_buffer("class_weights", check_class_weights(class_weights), persistent=False)
+        super().__init__(
+            activation=activation,
+            class_weights=class_weights,
+            ignore_index=ignore_index,
+            check=check,
+        )
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
-        z = working_logits(
-            logits, min_channels=2 if self.activation == "softmax" else 1, check=self.check
-        )
+        z = self.working_logits(logits)
         weights = weights_for(z, self.class_weights)
         if self.activation == "sigmoid":
             found = region_labels(target, z, self.ignore_index, mask, check=self.check)

@@ -1,17 +1,16 @@
 """Dice++ (DSC++): Dice with each voxel's error raised to a power."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from gradsurge.losses.class_weights import (
     ClassWeights,
-    check_class_weights,
     class_mean,
     weights_for,
 )
-from gradsurge.losses.labelled import label_channels, working_logits
-from gradsurge.losses.options import check_activation, check_number
+from gradsurge.losses.options import check_number
 from gradsurge.losses.ranks import sum_over_ranks
+from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.surgery.operator import Activation
 
 
@@ -42,7 +41,7 @@ def dice_plus_plus(
     return 1.0 - (right + smooth) / (right + wrong + smooth)
 
 
-class DicePlusPlus(nn.Module):
+class DicePlusPlus(VoxelLoss):
     """Dice++ loss: the Dice loss with errors raised to gamma, so that small errors weigh less.
 
     Forward, a class: L = 1 - (2I + eps) / D with I = sum p y, D = 2I + F + eps and
@@ -81,8 +80,6 @@ class DicePlusPlus(nn.Module):
     0.0159
     """
 
-    class_weights: Tensor | None
-
     def __init__(
         self,
         gamma: float = 2.0,
@@ -95,27 +92,23 @@ class DicePlusPlus(nn.Module):
         ignore_index: int | None = None,
         check: bool = True,
     ) -> None:
-        super().__init__()
-        check_activation(activation, ignore_index)
+        super().__init__(
+            activation=activation,
+            include_background=include_background,
+            class_weights=class_weights,
+            ignore_index=ignore_index,
+            check=check,
+        )
         self.gamma = check_number("gamma", gamma, least=1.0)
         self.smooth = check_number("smooth", smooth, least=0.0, open_end=True)
-        self.activation = activation
-        self.first_class = 0 if include_background or activation == "sigmoid" else 1
         self.batch = batch
-        self.ignore_index = ignore_index
-        self.check = check
-        weights = check_class_weights(class_weights, self.first_class)
-        self.register_buffer("class_weights", weights, persistent=False)
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
-        softmax, first = self.activation == "softmax", self.first_class
-        z = working_logits(logits, min_channels=2 if softmax else 1, check=self.check)
-        labels, kept = label_channels(
-            target, z, self.activation, self.ignore_index, mask, first=first, check=self.check
-        )
-        p = torch.softmax(z, dim=1)[:, first:] if softmax else torch.sigmoid(z)
+        z = self.working_logits(logits)
+        labels, kept = self.labels(target, z, mask)
+        p = self.probabilities(z)
         if kept is not None:
             p = p.masked_fill(~kept, 0.0)
         values = dice_plus_plus(p, labels, gamma=self.gamma, smooth=self.smooth, batch=self.batch)
         weights = weights_for(z, self.class_weights)
-        return class_mean(values, None if weights is None else weights[first:])
+        return class_mean(values, None if weights is None else weights[self.first_class :])

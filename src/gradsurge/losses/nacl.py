@@ -4,12 +4,12 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from gradsurge.losses.class_weights import ClassWeights, check_class_weights, weights_for
+from gradsurge.losses.class_weights import ClassWeights, weights_for
 from gradsurge.losses.cross_entropy import hard_cross_entropy
-from gradsurge.losses.labelled import class_numbers, one_hot, working_logits
-from gradsurge.losses.options import check_ignore_index, check_number
+from gradsurge.losses.options import check_number
+from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.losses.window_sum import window_sum
 
 
@@ -35,7 +35,7 @@ def neighbourhood_proportions(
     return counts.to(dtype).div_(total)
 
 
-class NACL(nn.Module):
+class NACL(VoxelLoss):
     """Neighbour-aware calibration loss: cross-entropy plus a penalty on the raw logits.
 
     Forward: L = CE(z, y) + strength * mean over voxels and classes of abs(tau_c - z_c), where tau_c
@@ -66,8 +66,6 @@ class NACL(nn.Module):
     1.7809
     """
 
-    class_weights: Tensor | None
-
     def __init__(
         self,
         strength: float = 0.1,
@@ -77,20 +75,15 @@ class NACL(nn.Module):
         ignore_index: int | None = None,
         check: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(class_weights=class_weights, ignore_index=ignore_index, check=check)
         if norm not in ("l1", "l2"):
             raise ValueError(f"norm: expected 'l1' or 'l2', got {norm!r}")
         self.strength = check_number("strength", strength, least=0.0)
         self.norm = norm
-        check_ignore_index(ignore_index)
-        self.ignore_index = ignore_index
-        self.check = check
-        self.register_buffer("class_weights", check_class_weights(class_weights), persistent=False)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        z = working_logits(logits, min_channels=2, check=self.check)
-        numbers, kept = class_numbers(target, z, self.ignore_index, check=self.check)
-        labels = one_hot(numbers, z.shape[1], kept)
+        z = self.working_logits(logits)
+        numbers, labels, kept = self.hard_labels(target, z)
         tau = neighbourhood_proportions(labels, kept=kept, dtype=z.dtype)
         ce = hard_cross_entropy(z, numbers, kept, weights_for(z, self.class_weights))
         return ce + self.strength * self._penalty(z, tau, kept)

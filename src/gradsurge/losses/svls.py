@@ -3,12 +3,12 @@
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from gradsurge.losses.class_weights import ClassWeights, check_class_weights, weights_for
+from gradsurge.losses.class_weights import ClassWeights, weights_for
 from gradsurge.losses.cross_entropy import soft_cross_entropy
-from gradsurge.losses.labelled import class_numbers, one_hot, working_logits
-from gradsurge.losses.options import check_ignore_index, check_number
+from gradsurge.losses.options import check_number
+from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.losses.window_sum import window_sum
 
 # A voxel of a 3^3 window has 6 neighbours off the centre along one axis, 12 along two, 8 along
@@ -77,7 +77,7 @@ def _look_up(counts: Tensor, weights: list[float], dtype: torch.dtype) -> Tensor
     return table.index_select(0, codes.flatten().int()).view(codes.shape)
 
 
-class SVLS(nn.Module):
+class SVLS(VoxelLoss):
     """Cross-entropy against labels smoothed over their 3^d neighbourhood.
 
     Forward: L = -mean over voxels of sum_c q_c log p_c, p = softmax(z), q the one-hot labels
@@ -107,8 +107,6 @@ class SVLS(nn.Module):
     1.9047
     """
 
-    class_weights: Tensor | None
-
     def __init__(
         self,
         sigma: float = 1.0,
@@ -117,16 +115,11 @@ class SVLS(nn.Module):
         ignore_index: int | None = None,
         check: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(class_weights=class_weights, ignore_index=ignore_index, check=check)
         self.sigma = check_number("sigma", sigma, least=0.0, open_end=True)
-        check_ignore_index(ignore_index)
-        self.ignore_index = ignore_index
-        self.check = check
-        self.register_buffer("class_weights", check_class_weights(class_weights), persistent=False)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        z = working_logits(logits, min_channels=2, check=self.check)
-        numbers, kept = class_numbers(target, z, self.ignore_index, check=self.check)
-        labels = one_hot(numbers, z.shape[1], kept)
+        z = self.working_logits(logits)
+        _, labels, kept = self.hard_labels(target, z)
         q = smooth_labels(labels, self.sigma, kept=kept, dtype=z.dtype)
         return soft_cross_entropy(z, q, weights_for(z, self.class_weights))
