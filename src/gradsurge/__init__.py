@@ -1,4 +1,4 @@
-"""Segmentation losses whose networks give probabilities you can trust.
+"""Segmentation losses and measurements for probabilities you can trust.
 
 >>> import gradsurge as gs
 >>> loss = gs.make_loss("ce+dice-surgery")  # loss(logits, target) -> scalar
@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradsurge.calibration import CalibrationSketch
     from gradsurge.losses import (
         LOSSES,
         DeepSupervision,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "LOSSES",
+    "CalibrationSketch",
     "DeepSupervision",
     "Dice",
     "Surgery",
@@ -35,8 +37,10 @@ __all__ = [
 
 # torch takes two seconds to import, `gradsurge --help` must not: a name is loaded at its first use.
 _PACKAGES = ("calibration", "losses", "surgery")
-_HOME = dict.fromkeys(__all__, "gradsurge.losses") | dict.fromkeys(
-    ("SurgeryRule", "surgery_sigmoid", "surgery_softmax"), "gradsurge.surgery"
+_HOME = (
+    dict.fromkeys(__all__, "gradsurge.losses")
+    | dict.fromkeys(("SurgeryRule", "surgery_sigmoid", "surgery_softmax"), "gradsurge.surgery")
+    | {"CalibrationSketch": "gradsurge.calibration"}
 )
 
 

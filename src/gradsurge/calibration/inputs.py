@@ -1,0 +1,114 @@
+"""What a sketch accepts: arrays or tensors of any device, checked before anything is counted."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from gradsurge.calibration.histogram import Flags
+
+
+def as_tensor(name: str, values: "ArrayLike | Tensor") -> Tensor:
+    """Return a detached tensor on the CPU, without a copy where there is no need of one."""
+    if isinstance(values, Tensor):
+        return values.detach().cpu()
+    array = np.asarray(values)
+    if array.dtype == object or array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected an array of numbers, got dtype {array.dtype}")
+    if array.dtype.byteorder == ">" or (array.dtype.kind == "u" and array.dtype.itemsize > 1):
+        array = array.astype(np.int64 if array.dtype.kind == "u" else array.dtype.newbyteorder("="))
+    return torch.from_numpy(np.ascontiguousarray(array) if _needs_copy(array) else array)
+
+
+def _needs_copy(array: NDArray[Any]) -> bool:
+    return any(step < 0 for step in array.strides) or not array.flags.writeable
+
+
+def planes(
+    name: str, scores: Tensor, labels: Tensor, kind: str, classes: int
+) -> tuple[Tensor, Tensor]:
+    """Bring scores to (N, channels, *S) and labels to (N, *S) or, multi-label, (N, channels, *S).
+
+    Binary scores may have the labels' shape (the foreground), or one or two channels.
+    """
+    if not scores.is_floating_point():
+        raise TypeError(f"{name}: expected floating point, got {scores.dtype}")
+    if labels.is_floating_point() or labels.is_complex():
+        raise TypeError(f"labels: expected whole numbers or booleans, got {labels.dtype}")
+    same = scores.shape == labels.shape
+    if kind == "multilabel":
+        if not same or scores.ndim < 2 or scores.shape[1] != classes:
+            _refuse(name, scores, labels, f"both (N, {classes}, *S)")
+        return scores, labels
+    if kind == "binary" and same:
+        return scores.reshape(1, 1, -1), labels.reshape(1, -1)
+    if labels.ndim == scores.ndim and labels.shape[1:2] == (1,):
+        labels = labels[:, 0]
+    channels = (1, 2) if kind == "binary" else (classes,)
+    fits = scores.ndim >= 2 and scores.shape[1] in channels
+    if not fits or scores.shape[:1] + scores.shape[2:] != labels.shape:
+        own = "both of one shape, or (N, 1 or 2, *S)" if kind == "binary" else f"(N, {classes}, *S)"
+        _refuse(name, scores, labels, f"{own} and (N, *S)")
+    return scores, labels
+
+
+def _refuse(name: str, scores: Tensor, labels: Tensor, expected: str) -> None:
+    raise ValueError(
+        f"{name} and labels: expected {expected}, got {tuple(scores.shape)} and "
+        f"{tuple(labels.shape)}"
+    )
+
+
+def as_mask(mask: "ArrayLike | Tensor | None", scores: Tensor) -> Tensor | None:
+    """Return which voxels of scores (N, channels, *S) count, as booleans (N, V); None for all."""
+    if mask is None:
+        return None
+    flags = as_tensor("mask", mask)
+    if flags.dtype != torch.bool:
+        raise TypeError(f"mask: expected booleans, true where a voxel counts, got {flags.dtype}")
+    voxels = scores.shape[:1] + scores.shape[2:]
+    if flags.numel() != voxels.numel():
+        raise ValueError(f"mask: expected {tuple(voxels)}, got {tuple(flags.shape)}")
+    return flags.reshape(len(scores), -1)
+
+
+def check_labels(labels: Tensor, classes: int) -> None:
+    """Refuse labels outside 0 .. classes - 1."""
+    if labels.dtype == torch.bool or not labels.numel():
+        return
+    low, high = (int(v) for v in torch.aminmax(labels))
+    if low < 0 or high >= classes:
+        raise ValueError(
+            f"labels: expected 0 .. {classes - 1}, got {low} .. {high}; leave voxels out by mask"
+        )
+
+
+def check_range(name: str, scores: Tensor, low: float, high: float) -> None:
+    """Refuse NaN, infinities and numbers outside [low, high]."""
+    if not scores.numel():
+        return
+    least, most = (float(v) for v in torch.aminmax(scores))
+    if not (least >= low and most <= high):  # false for NaN too
+        limits = "finite numbers" if np.isinf(high) else f"numbers in [{low:g}, {high:g}]"
+        hint = "" if np.isinf(high) else "; for logits there is update_logits"
+        raise ValueError(f"{name}: expected {limits}, got {least:g} .. {most:g}{hint}")
+
+
+def check_sums(p: Tensor, tolerance: float = 0.02) -> None:
+    """Refuse exclusive classes (C, V) that do not sum to 1; 8-bit storage is within tolerance."""
+    if not p.numel():
+        return
+    least, most = (float(v) for v in torch.aminmax(p.sum(0)))
+    if least < 1.0 - tolerance or most > 1.0 + tolerance:
+        raise ValueError(
+            f"probabilities: expected classes that sum to 1, got sums of {least:g} .. {most:g}; "
+            "channels that may overlap need a multilabel sketch"
+        )
+
+
+def flags_of(labels: Tensor, value: int) -> Flags:
+    """Return where the labels have a value, as a NumPy array."""
+    found: Flags = (labels if labels.dtype == torch.bool and value else labels == value).numpy()
+    return found

@@ -1,0 +1,219 @@
+"""The statistic at the centre of measuring: one pass over the voxels, any question afterwards."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from os import PathLike
+from typing import Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from gradsurge.calibration import inputs, sketch_file
+from gradsurge.calibration.filling import fill
+from gradsurge.calibration.histogram import CLIP, RESOLUTION, Floats, Histogram
+from gradsurge.calibration.sketch_scores import SketchScores
+from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES, nll_ladder
+from gradsurge.calibration.top_label import binary_top_label
+
+Kind = Literal["binary", "multiclass", "multilabel"]
+KINDS: tuple[Kind, ...] = ("binary", "multiclass", "multilabel")
+_CHUNK = 1 << 21  # voxels that are turned to float64 at a time
+_Chunk = tuple[Tensor, Tensor]
+
+
+class CalibrationSketch(SketchScores):
+    """Calibration statistics of fixed size: update, add, save, then ask.
+
+    Counts are int64 and sums float64, so that 10^10 voxels lose nothing. Sketches of cases,
+    workers and machines add up (``a + b``, ``sum(sketches)``); add them in one order to get equal
+    bits.
+
+    Args:
+        kind: "binary" (foreground against the rest), "multiclass" (exclusive classes: one lens a
+            class, and the top label) or "multilabel" (channels that may overlap: a lens each).
+        classes: C of a multiclass, number of channels of a multilabel sketch; binary has none.
+        resolution: number R of uniform bins; numbers of bins that divide it are exact.
+
+    >>> sketch = CalibrationSketch().update_probabilities(
+    ...     np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1, 0])
+    ... )
+    >>> round(sketch.ece(bins=10), 4), round(sketch.brier(), 4), sketch.voxels
+    (0.35, 0.225, 4)
+    """
+
+    def __init__(
+        self, kind: Kind = "binary", classes: int | None = None, resolution: int = RESOLUTION
+    ) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+        fewest = {"binary": 2, "multiclass": 2, "multilabel": 1}[kind]
+        classes = 2 if kind == "binary" and classes is None else classes
+        if classes is None or classes < fewest or (kind == "binary" and classes != 2):
+            wanted = "2 or nothing" if kind == "binary" else f"a number from {fewest} on"
+            raise ValueError(f"classes: a {kind} sketch expects {wanted}, got {classes}")
+        self.kind: Kind = kind
+        self.classes = classes
+        number = 1 if kind == "binary" else classes
+        self.histograms = [Histogram(resolution) for _ in range(number)]
+        # Several classes together: the top label as (1 - confidence, wrong), so that the sure and
+        # right voxels are the quiet ones; the sum of -log p_true; the same at other temperatures.
+        self.mistakes = Histogram(resolution)
+        self.joint_nll = 0.0
+        self.joint_clipped = 0
+        self.ladder: Floats = np.zeros_like(INVERSE_TEMPERATURES)
+
+    def update_probabilities(
+        self,
+        probabilities: ArrayLike | Tensor,
+        labels: ArrayLike | Tensor,
+        mask: ArrayLike | Tensor | None = None,
+    ) -> Self:
+        """Count probabilities against hard labels, and return self.
+
+        Args:
+            probabilities: in [0, 1]. Binary: the labels' shape, or (N, 1 or 2, *S). Multiclass:
+                (N, C, *S). Multilabel: (N, C, *S).
+            labels: class indices (N, *S) or (N, 1, *S); multilabel 0 or 1, (N, C, *S).
+            mask: boolean, (N, *S), true where a voxel counts; all if left out.
+        """
+        scores, flat, flags = self._prepared("probabilities", probabilities, labels, mask)
+        for p, y in self._chunks(scores, flat, flags):
+            inputs.check_range("probabilities", p, 0.0, 1.0)
+            if self.kind != "multilabel" and len(p) > 1:
+                inputs.check_sums(p)
+            inputs.check_labels(y, 2 if self.kind == "multilabel" else self.classes)
+        for p, y in self._chunks(scores, flat, flags):
+            if self.kind == "multiclass":
+                self._add_joint(p, y, -p.double().clamp_min(CLIP).log())
+                self.joint_clipped += int((p.gather(0, y[None].long()) < CLIP).sum())
+            else:
+                self._add_separate(p, y)
+        return self
+
+    def update_logits(
+        self,
+        logits: ArrayLike | Tensor,
+        labels: ArrayLike | Tensor,
+        mask: ArrayLike | Tensor | None = None,
+    ) -> Self:
+        """Count a network's outputs before softmax or sigmoid; as `update_probabilities`.
+
+        Nothing saturates and nothing is clipped: probabilities and likelihoods are computed from
+        the logits in float64. One binary channel is the logit of the foreground.
+        """
+        scores, flat, flags = self._prepared("logits", logits, labels, mask)
+        for z, y in self._chunks(scores, flat, flags):
+            inputs.check_range("logits", z, -np.inf, np.inf)
+            inputs.check_labels(y, 2 if self.kind == "multilabel" else self.classes)
+        for z, y in self._chunks(scores, flat, flags):
+            exact = z.double()
+            if self.kind == "multiclass":
+                log_p = exact.log_softmax(0)
+                self._add_joint(log_p.exp(), y, -log_p)
+                continue
+            gap = exact[1:] - exact[:1] if self.kind == "binary" and len(z) == 2 else exact
+            costs = -logsigmoid(torch.where(y.bool(), gap, -gap)).sum(1)
+            self._add_separate(gap.sigmoid(), y, costs.tolist())
+        return self
+
+    @property
+    def top_label(self) -> Histogram:
+        """The histogram of confidence and correctness of the predicted class."""
+        if self.kind == "multilabel":
+            raise ValueError("top_label: channels of a multilabel sketch have no common top label")
+        if self.kind == "binary":
+            return binary_top_label(self.histograms[0])
+        return self.mistakes.mirrored()
+
+    def __add__(self, other: "CalibrationSketch | int") -> "CalibrationSketch":
+        total = deepcopy(self)
+        if isinstance(other, int) and other == 0:  # the start of sum()
+            return total
+        total += other
+        return total
+
+    __radd__ = __add__
+
+    def __iadd__(self, other: "CalibrationSketch | int") -> Self:
+        if not isinstance(other, CalibrationSketch):
+            return NotImplemented
+        if (self.kind, self.classes) != (other.kind, other.classes):
+            raise ValueError(
+                f"sketches of different kinds do not add up: {self.kind} of {self.classes} classes "
+                f"and {other.kind} of {other.classes}"
+            )
+        for k, histogram in enumerate(other.histograms):
+            self.histograms[k] += histogram
+        self.mistakes += other.mistakes
+        self.joint_nll += other.joint_nll
+        self.joint_clipped += other.joint_clipped
+        self.ladder = self.ladder + other.ladder
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all counts and sums are equal, to the last bit."""
+        if not isinstance(other, CalibrationSketch):
+            return NotImplemented
+        mine, others = sketch_file.to_arrays(self), sketch_file.to_arrays(other)
+        return all(np.array_equal(value, others[key]) for key, value in mine.items())
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write an ``.npz`` (compressed, without pickle); a reader never sees half a file."""
+        sketch_file.save(self, file)
+
+    @classmethod
+    def load(cls, file: str | PathLike[str]) -> "CalibrationSketch":
+        """Read what `save` wrote; nothing is unpickled."""
+        return sketch_file.load(cls, file)
+
+    def _prepared(
+        self,
+        name: str,
+        scores: ArrayLike | Tensor,
+        labels: ArrayLike | Tensor,
+        mask: ArrayLike | Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        found, targets = inputs.planes(
+            name,
+            inputs.as_tensor(name, scores),
+            inputs.as_tensor("labels", labels),
+            self.kind,
+            self.classes,
+        )
+        return found, targets, inputs.as_mask(mask, found)
+
+    def _chunks(self, scores: Tensor, labels: Tensor, mask: Tensor | None) -> Iterator[_Chunk]:
+        """Yield (channels, V) scores and labels (V,), multilabel (channels, V), piece by piece."""
+        for n in range(len(scores)):
+            z, y = scores[n].flatten(1), labels[n]
+            y = y.flatten(1) if self.kind == "multilabel" else y.reshape(1, -1)
+            flags = None if mask is None else mask[n]
+            for start in range(0, z.shape[1], _CHUNK):
+                piece = slice(start, start + _CHUNK)
+                values, targets = z[:, piece], y[:, piece]
+                if flags is not None:
+                    values, targets = values[:, flags[piece]], targets[:, flags[piece]]
+                if values.dtype not in (torch.float32, torch.float64):
+                    values = values.float()
+                yield values, targets if self.kind == "multilabel" else targets[0]
+
+    def _add_separate(self, p: Tensor, y: Tensor, nll: list[float] | None = None) -> None:
+        for k, histogram in enumerate(self.histograms):
+            outcome = inputs.flags_of(y[k] if self.kind == "multilabel" else y, 1)
+            channel = p[k] if self.kind == "multilabel" else p[-1]
+            fill(histogram, channel.numpy(), outcome, None if nll is None else nll[k])
+
+    def _add_joint(self, p: Tensor, y: Tensor, costs: Tensor) -> None:
+        """Count exclusive classes: p and ``costs`` = -log p are (C, V)."""
+        for c, histogram in enumerate(self.histograms):
+            fill(histogram, p[c].numpy(), inputs.flags_of(y, c))
+        confidence, predicted = p.max(0)
+        fill(self.mistakes, (1.0 - confidence.double()).numpy(), (predicted != y).numpy())
+        targets = y.long()
+        self.joint_nll += float(costs.gather(0, targets[None]).sum())
+        self.ladder = self.ladder + nll_ladder(-costs.T, targets)

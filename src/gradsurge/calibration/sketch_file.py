@@ -1,0 +1,84 @@
+"""A sketch as an ``.npz`` file: plain arrays, no pickle, a version, and never half a file."""
+
+import os
+import zipfile
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gradsurge.calibration.histogram import Histogram
+    from gradsurge.calibration.sketch import CalibrationSketch
+
+VERSION = 1
+_FIELDS = ("counts", "sums", "edges", "tails", "nll", "squares", "clipped")
+
+
+def to_arrays(sketch: "CalibrationSketch") -> dict[str, NDArray[Any]]:
+    """Return everything a sketch holds as named arrays; the top label's histogram comes last."""
+    every = [*sketch.histograms, sketch.mistakes]
+    arrays = {name: np.stack([np.asarray(getattr(h, name)) for h in every]) for name in _FIELDS}
+    return arrays | {
+        "version": np.array(VERSION),
+        "kind": np.array(sketch.kind),
+        "classes": np.array(sketch.classes),
+        "resolution": np.array(sketch.mistakes.resolution),
+        "joint_nll": np.array(sketch.joint_nll),
+        "joint_clipped": np.array(sketch.joint_clipped),
+        "ladder": sketch.ladder,
+    }
+
+
+def save(sketch: "CalibrationSketch", file: str | PathLike[str]) -> None:
+    """Write beside the file, then rename."""
+    path = Path(file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **to_arrays(sketch))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load(kind_of: type["CalibrationSketch"], file: str | PathLike[str]) -> "CalibrationSketch":
+    """Read a sketch.
+
+    Raises:
+        ValueError: if the file is no sketch, damaged, or of a later version.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        return _from_arrays(kind_of, arrays)
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{file}: not a calibration sketch that can be read ({reason})") from error
+
+
+def _from_arrays(
+    kind_of: type["CalibrationSketch"], arrays: dict[str, NDArray[Any]]
+) -> "CalibrationSketch":
+    if int(arrays["version"]) != VERSION:
+        raise ValueError(f"version {arrays['version']}, this gradsurge reads {VERSION}")
+    sketch = kind_of(str(arrays["kind"]), int(arrays["classes"]), int(arrays["resolution"]))  # type: ignore[arg-type]
+    for k, histogram in enumerate([*sketch.histograms, sketch.mistakes]):
+        _restore(histogram, k, arrays)
+    if arrays["ladder"].shape != sketch.ladder.shape:
+        raise ValueError(f"ladder of shape {arrays['ladder'].shape}")
+    sketch.ladder = arrays["ladder"].astype(np.float64)
+    sketch.joint_nll = float(arrays["joint_nll"])
+    sketch.joint_clipped = int(arrays["joint_clipped"])
+    return sketch
+
+
+def _restore(histogram: "Histogram", k: int, arrays: dict[str, NDArray[Any]]) -> None:
+    for name in _FIELDS:
+        empty, stored = np.asarray(getattr(histogram, name)), arrays[name][k]
+        if stored.shape != empty.shape or stored.dtype != empty.dtype:
+            raise ValueError(f"{name}: expected {empty.dtype} {empty.shape}, got {stored.dtype}")
+        setattr(histogram, name, stored.item() if stored.ndim == 0 else stored)
