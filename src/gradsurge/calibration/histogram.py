@@ -33,9 +33,14 @@ def tail_bins(distance: NDArray[np.float32]) -> NDArray[np.int32]:
 
 
 def tail_edges(number: int) -> Floats:
-    """Return the upper edges of the first tail bins."""
-    bits = np.arange(number, dtype=np.int32) << _TAIL_SHIFT
-    return bits.view(np.float32).astype(np.float64)
+    """Return the largest float64 distances that the first tail bins take, 0 for bin 0.
+
+    Half a float32 step above the edge still rounds to it. Below 2^-150 all rounds to 0.
+    """
+    edges = (np.arange(number, dtype=np.int32) << _TAIL_SHIFT).view(np.float32)
+    largest: Floats = edges.astype(np.float64) + np.spacing(edges).astype(np.float64) / 2
+    largest[0] = 0.0
+    return largest
 
 
 @dataclass
@@ -48,7 +53,7 @@ class Histogram:
         edges: (2, R) number of pairs with p exactly at the upper edge of the bin, by outcome: what
             is needed to see the bins from the other end, as bins of 1 - p.
         tails: (2, 2, T) number of pairs within `TAIL_START` bins of 0 and of 1, by outcome, then
-            end, then distance in bins of `tail_bins`.
+            end, then distance in bins of `tail_bins`; a distance below 2^-150 counts as 0.
         nll: sum of -log P(y).
         squares: sum of (p - y)^2.
         clipped: pairs whose P(y) was below `CLIP` and counted as that in ``nll``.

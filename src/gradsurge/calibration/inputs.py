@@ -9,17 +9,22 @@ from torch import Tensor
 
 from gradsurge.calibration.histogram import Flags
 
+_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)  # torch has no minimum of these
+
 
 def as_tensor(name: str, values: "ArrayLike | Tensor") -> Tensor:
     """Return a detached tensor on the CPU, without a copy where there is no need of one."""
     if isinstance(values, Tensor):
-        return values.detach().cpu()
+        tensor = values.detach().cpu()
+        return tensor.long() if tensor.dtype in _UNSIGNED else tensor
     array = np.asarray(values)
-    if array.dtype == object or array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf":
         raise TypeError(f"{name}: expected an array of numbers, got dtype {array.dtype}")
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
     if array.dtype.byteorder == ">" or (array.dtype.kind == "u" and array.dtype.itemsize > 1):
         array = array.astype(np.int64 if array.dtype.kind == "u" else array.dtype.newbyteorder("="))
-    return torch.from_numpy(np.ascontiguousarray(array) if _needs_copy(array) else array)
+    return torch.from_numpy(array.copy() if _needs_copy(array) else array)
 
 
 def _needs_copy(array: NDArray[Any]) -> bool:
@@ -61,15 +66,26 @@ def _refuse(name: str, scores: Tensor, labels: Tensor, expected: str) -> None:
     )
 
 
-def as_mask(mask: "ArrayLike | Tensor | None", scores: Tensor) -> Tensor | None:
-    """Return which voxels of scores (N, channels, *S) count, as booleans (N, V); None for all."""
+def as_mask(mask: "ArrayLike | Tensor | None", scores: Tensor, labels: torch.Size) -> Tensor | None:
+    """Return which voxels count, as booleans (N, V); None for all.
+
+    Args:
+        mask: (N, *S) or (N, 1, *S), or the shape of the labels where these have no channels.
+        scores: (N, channels, *S), as `planes` returned them.
+        labels: the labels' shape as they came.
+    """
     if mask is None:
         return None
     flags = as_tensor("mask", mask)
     if flags.dtype != torch.bool:
         raise TypeError(f"mask: expected booleans, true where a voxel counts, got {flags.dtype}")
     voxels = scores.shape[:1] + scores.shape[2:]
-    if flags.numel() != voxels.numel():
+    if labels.numel() == voxels.numel():
+        voxels = labels
+    fitting = [voxels, torch.Size([*voxels[:1], 1, *voxels[1:]])]
+    if voxels[1:2] == (1,):
+        fitting.append(voxels[:1] + voxels[2:])
+    if flags.shape not in fitting:
         raise ValueError(f"mask: expected {tuple(voxels)}, got {tuple(flags.shape)}")
     return flags.reshape(len(scores), -1)
 
@@ -90,7 +106,8 @@ def check_range(name: str, scores: Tensor, low: float, high: float) -> None:
     if not scores.numel():
         return
     least, most = (float(v) for v in torch.aminmax(scores))
-    if not (least >= low and most <= high):  # false for NaN too
+    finite = np.isfinite(least) and np.isfinite(most)
+    if not (finite and least >= low and most <= high):
         limits = "finite numbers" if np.isinf(high) else f"numbers in [{low:g}, {high:g}]"
         hint = "" if np.isinf(high) else "; for logits there is update_logits"
         raise ValueError(f"{name}: expected {limits}, got {least:g} .. {most:g}{hint}")
@@ -110,5 +127,7 @@ def check_sums(p: Tensor, tolerance: float = 0.02) -> None:
 
 def flags_of(labels: Tensor, value: int) -> Flags:
     """Return where the labels have a value, as a NumPy array."""
-    found: Flags = (labels if labels.dtype == torch.bool and value else labels == value).numpy()
+    found: Flags = (
+        labels if labels.dtype == torch.bool and value == 1 else labels == value
+    ).numpy()
     return found

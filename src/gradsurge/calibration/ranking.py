@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from scipy.special import digamma
 
 from gradsurge.calibration.bounded import Bounded
 from gradsurge.calibration.cells import cells
@@ -43,7 +42,8 @@ def average_precision(histogram: Histogram) -> Bounded:
         tied = positives * (above + positives) / (everyone + negatives)
         best = np.where(positives, positives * (above + positives) / everyone, 0.0)
         last = above + wrong + negatives
-        harmonic = digamma(last + positives + 1) - digamma(last + 1)
+        # The k-th positive has 1 - (wrong + negatives)/(last + k); Σ 1/(last + k) is at most this.
+        harmonic = np.log1p(positives / (last + 0.5))
         worst = positives - (wrong + negatives) * harmonic
     open_cells = (found.lower < found.upper)[::-1]
     best, worst = (np.where(open_cells, bound, tied) for bound in (best, worst))

@@ -16,7 +16,7 @@ from gradsurge.calibration.filling import fill
 from gradsurge.calibration.histogram import CLIP, RESOLUTION, Floats, Histogram
 from gradsurge.calibration.sketch_scores import SketchScores
 from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES, nll_ladder
-from gradsurge.calibration.top_label import binary_top_label
+from gradsurge.calibration.top_label import binary_top_label, doubts
 
 Kind = Literal["binary", "multiclass", "multilabel"]
 KINDS: tuple[Kind, ...] = ("binary", "multiclass", "multilabel")
@@ -115,8 +115,9 @@ class CalibrationSketch(SketchScores):
                 self._add_joint(log_p.exp(), y, -log_p)
                 continue
             gap = exact[1:] - exact[:1] if self.kind == "binary" and len(z) == 2 else exact
-            costs = -logsigmoid(torch.where(y.bool(), gap, -gap)).sum(1)
-            self._add_separate(gap.sigmoid(), y, costs.tolist())
+            costs = -logsigmoid(torch.where(y.bool(), gap, -gap))
+            # Summed by NumPy, whose order the number of threads does not change.
+            self._add_separate(gap.sigmoid(), y, costs.numpy().sum(axis=1).tolist())
         return self
 
     @property
@@ -178,14 +179,11 @@ class CalibrationSketch(SketchScores):
         labels: ArrayLike | Tensor,
         mask: ArrayLike | Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
+        given = inputs.as_tensor("labels", labels)
         found, targets = inputs.planes(
-            name,
-            inputs.as_tensor(name, scores),
-            inputs.as_tensor("labels", labels),
-            self.kind,
-            self.classes,
+            name, inputs.as_tensor(name, scores), given, self.kind, self.classes
         )
-        return found, targets, inputs.as_mask(mask, found)
+        return found, targets, inputs.as_mask(mask, found, given.shape)
 
     def _chunks(self, scores: Tensor, labels: Tensor, mask: Tensor | None) -> Iterator[_Chunk]:
         """Yield (channels, V) scores and labels (V,), multilabel (channels, V), piece by piece."""
@@ -213,7 +211,8 @@ class CalibrationSketch(SketchScores):
         for c, histogram in enumerate(self.histograms):
             fill(histogram, p[c].numpy(), inputs.flags_of(y, c))
         confidence, predicted = p.max(0)
-        fill(self.mistakes, (1.0 - confidence.double()).numpy(), (predicted != y).numpy())
+        doubt = doubts(confidence.double(), self.mistakes.resolution)
+        fill(self.mistakes, doubt.numpy(), (predicted != y).numpy())
         targets = y.long()
-        self.joint_nll += float(costs.gather(0, targets[None]).sum())
+        self.joint_nll += float(costs.gather(0, targets[None]).numpy().sum())
         self.ladder = self.ladder + nll_ladder(-costs.T, targets)

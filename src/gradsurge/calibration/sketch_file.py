@@ -2,6 +2,7 @@
 
 import os
 import zipfile
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from gradsurge.calibration.sketch import CalibrationSketch
 
 VERSION = 1
+_UNREADABLE = (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 _FIELDS = ("counts", "sums", "edges", "tails", "nll", "squares", "clipped")
 
 
@@ -52,10 +54,12 @@ def load(kind_of: type["CalibrationSketch"], file: str | PathLike[str]) -> "Cali
         ValueError: if the file is no sketch, damaged, or of a later version.
     """
     try:
+        with zipfile.ZipFile(file):  # refuses what is no archive before NumPy takes it for a pickle
+            pass
         with np.load(file, allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored.files}
         return _from_arrays(kind_of, arrays)
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except _UNREADABLE as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{file}: not a calibration sketch that can be read ({reason})") from error
 
@@ -65,7 +69,15 @@ def _from_arrays(
 ) -> "CalibrationSketch":
     if int(arrays["version"]) != VERSION:
         raise ValueError(f"version {arrays['version']}, this gradsurge reads {VERSION}")
-    sketch = kind_of(str(arrays["kind"]), int(arrays["classes"]), int(arrays["resolution"]))  # type: ignore[arg-type]
+    kind, classes = str(arrays["kind"]), int(arrays["classes"])
+    resolution = int(arrays["resolution"])
+    rows = 2 if kind == "binary" else classes + 1
+    for name in _FIELDS:  # before anything of that size is made
+        if arrays[name].shape[:1] != (rows,):
+            raise ValueError(f"{name}: expected {rows} rows, got shape {arrays[name].shape}")
+    if arrays["counts"].shape[1:] != (2, resolution):
+        raise ValueError(f"counts: expected (2, {resolution}), got {arrays['counts'].shape[1:]}")
+    sketch = kind_of(kind, classes, resolution)  # type: ignore[arg-type]
     for k, histogram in enumerate([*sketch.histograms, sketch.mistakes]):
         _restore(histogram, k, arrays)
     if arrays["ladder"].shape != sketch.ladder.shape:

@@ -23,5 +23,5 @@ def nll_ladder(logits: Tensor, labels: Tensor) -> Floats:
     """
     gaps = logits - logits.gather(1, labels[:, None])
     gaps = gaps.to(torch.float32)
-    sums = [float((gaps * b).logsumexp(1).sum(dtype=torch.float64)) for b in INVERSE_TEMPERATURES]
-    return np.array(sums)
+    costs = ((gaps * rung).logsumexp(1).numpy() for rung in INVERSE_TEMPERATURES)
+    return np.array([cost.sum(dtype=np.float64) for cost in costs])

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsurge.calibration.bounded import Bounded
 from gradsurge.calibration.cells import Cells, cells
-from gradsurge.calibration.histogram import Floats, Histogram
+from gradsurge.calibration.histogram import TAIL_START, Floats, Histogram
 from gradsurge.calibration.scores import in_bins
 
 
@@ -40,40 +40,66 @@ class BestThreshold(NamedTuple):
 def threshold_curve(histogram: Histogram, thresholds: int = 100) -> ThresholdCurve:
     """Return the counts at ``thresholds`` equal steps 0, 1/n, ... (n divides the resolution)."""
     joined = in_bins(histogram, thresholds)
-    return _curve(
-        np.arange(thresholds) / thresholds, joined.counts - joined.positives, joined.positives
-    )
+    negatives, positives = joined.counts - joined.positives, joined.positives
+    curve = _curve(np.arange(thresholds) / thresholds, negatives, positives)
+    never, missed = histogram.tails[:, 0, 0]  # p = 0 is in the first bin, but not above 0
+    curve.false_positives[0] -= never
+    curve.true_positives[0] -= missed
+    curve.false_negatives[0] += missed
+    return curve
 
 
 def dice_at(histogram: Histogram, threshold: float) -> Bounded:
     """Dice of the mask p > ``threshold``: exact at multiples of 1/R, bounded between them."""
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold: expected a number in [0, 1], got {threshold}")
-    found = cells(histogram)
-    above = found.lower >= threshold - 1e-12
-    inside = (found.upper > threshold + 1e-12) & ~above
+    false, hits, unsure, unsure_hits = (int(n) for n in _marked(histogram, threshold))
     positives = histogram.positives
-    hits, marked = found.positives[above].sum(), found.counts[above].sum()
-    if positives + marked + found.counts[inside].sum() == 0:
+    if positives + false + unsure == 0:
         return Bounded(math.nan, math.nan)
-    unsure_hits, unsure = found.positives[inside].sum(), found.negatives[inside].sum()
-    high = 2 * (hits + unsure_hits) / max(positives + marked + unsure_hits, 1)
-    low = 2 * hits / max(positives + marked + unsure, 1)
+    everyone = positives + false + hits
+    high = 2 * (hits + unsure_hits) / max(everyone + unsure_hits, 1)
+    low = 2 * hits / max(everyone + unsure, 1)
     return Bounded((high + low) / 2, (high - low) / 2)
+
+
+def _marked(histogram: Histogram, threshold: float) -> tuple[int, int, int, int]:
+    """Return the negatives and positives surely above a threshold, and those perhaps above."""
+    step = round(threshold * histogram.resolution)
+    if step / histogram.resolution == threshold:
+        above = histogram.counts[:, step:].sum(axis=1)
+        above -= 0 if step else histogram.tails[:, 0, 0]  # p = 0 is in the first bin
+        return above[0], above[1], 0, 0
+    found = cells(histogram)
+    sure = found.lower > threshold
+    perhaps = (found.upper > threshold) & ~sure
+    counts = found.negatives, found.positives
+    false, hits, unsure, unsure_hits = (c[w].sum() for w in (sure, perhaps) for c in counts)
+    return false, hits, unsure, unsure_hits
 
 
 def best_threshold(histogram: Histogram) -> BestThreshold:
     """Return the threshold with the highest Dice; of several, the one nearest to 1/2."""
-    found = cells(histogram)
     if not histogram.positives:
         return BestThreshold(math.nan, Bounded(math.nan, math.nan))
-    curve = _curve(found.lower, found.negatives, found.positives)
-    dice = curve.dice
+    found = cells(histogram)
+    curve = _curve(_nearest_cuts(found, histogram.resolution), found.negatives, found.positives)
+    reached = found.upper > 0.0  # no threshold marks p = 0
+    dice = np.where(reached, curve.dice, 0.0)
     highest = float(dice.max())
     tied = np.flatnonzero(dice >= highest - 1e-15)
     chosen = tied[np.argmin(np.abs(curve.thresholds[tied] - 0.5))]
-    gain = max(0.0, float(_best_inside(curve, found).max()) - highest)
+    gain = max(0.0, float(_best_inside(curve, found)[reached].max(initial=0.0)) - highest)
     return BestThreshold(float(curve.thresholds[chosen]), Bounded(highest, gain))
+
+
+def _nearest_cuts(found: Cells, resolution: int) -> Floats:
+    """Return for each cell the threshold nearest to 1/2 that marks it and nothing below it."""
+    start = np.concatenate(([0.0], found.upper[:-1]))
+    closed = found.lower >= (resolution - TAIL_START) / resolution  # distances from 1 are (lo, hi]
+    end = np.where(closed, np.nextafter(found.lower, 0.0), found.lower)
+    cuts: Floats = np.minimum(np.maximum(start, 0.5), end)
+    return cuts
 
 
 def _curve(thresholds: Floats, negatives: np.ndarray, positives: np.ndarray) -> ThresholdCurve:

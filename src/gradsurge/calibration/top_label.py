@@ -1,6 +1,20 @@
 """The top-label lens: the confidence in the predicted class, and whether it was right."""
 
+import torch
+from torch import Tensor
+
 from gradsurge.calibration.histogram import Histogram
+
+
+def doubts(confidence: Tensor, resolution: int) -> Tensor:
+    """Return 1 - confidence (float64); what is on an edge k/R of the bins stays on one.
+
+    >>> 1.0 - 0.8, doubts(torch.tensor([0.8], dtype=torch.float64), 25200).item()
+    (0.19999999999999996, 0.2)
+    """
+    edge = (confidence * resolution).round()
+    turned = (resolution - edge) / resolution
+    return torch.where(edge / resolution == confidence, turned, 1.0 - confidence)
 
 
 def binary_top_label(foreground: Histogram) -> Histogram:

@@ -7,6 +7,7 @@ import typer
 
 import gradsurge
 from gradsurge.cli.demo import demo
+from gradsurge.cli.evaluate import evaluate
 from gradsurge.cli.figures import figures
 
 app = typer.Typer(
@@ -17,6 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(evaluate)
 app.add_typer(figures, name="figures")
 
 

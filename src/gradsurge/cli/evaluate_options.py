@@ -1,0 +1,57 @@
+"""Turning what was typed after ``gradsurge evaluate`` into settings; mistakes are usage errors."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+
+T = TypeVar("T")
+
+
+def parse_models(texts: Sequence[str]) -> dict[str, Path]:
+    """Return name -> folder of ``NAME=DIR`` or ``DIR``, whose name is then the folder's."""
+    models: dict[str, Path] = {}
+    for text in texts:
+        name, separator, folder = text.partition("=")
+        if not separator or "/" in name or Path(text).is_dir():  # a folder may have a = in it
+            name, folder = Path(text).resolve().name, text
+        if name in ("", ".", "..") or not name.isprintable() or "\\" in name:
+            raise typer.BadParameter(f"expected NAME=DIR with a plain name, got {text!r}")
+        if name in models:
+            raise typer.BadParameter(f"two models are called {name!r}: write NAME={folder}")
+        if not Path(folder).is_dir():
+            raise typer.BadParameter(f"no such folder: {folder}")
+        models[name] = Path(folder)
+    return models
+
+
+def parse_edges(text: str | None) -> tuple[float, ...] | None:
+    """Return borders of size classes: rising numbers, ``inf`` allowed at the end."""
+    if text is None:
+        return None
+    try:
+        edges = tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"expected numbers such as 0,500,4000,inf; got {text!r}"
+        ) from error
+    if len(edges) < 2 or any(b <= a for a, b in pairwise(edges)):
+        raise typer.BadParameter(f"expected two or more rising numbers, got {text!r}")
+    return edges
+
+
+def parse_bins(bins: int) -> int:
+    """Refuse a number of bins that the sketch cannot give exactly."""
+    if bins < 1 or 25200 % bins:
+        raise typer.BadParameter(f"expected a divisor of 25200 (10, 15, 20, 25, ...), got {bins}")
+    return bins
+
+
+def parsed(parse: Callable[[str], T], texts: Sequence[str]) -> tuple[T, ...]:
+    """Apply a parser to each text; its ValueError is the user's."""
+    try:
+        return tuple(parse(text) for text in texts)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error

@@ -1,0 +1,115 @@
+"""Many cases of one or more models: worked on in parallel, added up in their order."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import gradsurge
+from gradsurge.data import find_files, match_cases
+from gradsurge.experiments.evaluation.case import CaseResult, CaseTask, evaluate_case
+from gradsurge.experiments.evaluation.collect import Collector
+from gradsurge.experiments.evaluation.looks import worst_looks
+from gradsurge.experiments.evaluation.result import Evaluation, ModelResult, Problem
+from gradsurge.experiments.evaluation.scoring import headline_scores
+from gradsurge.experiments.evaluation.settings import Settings
+from gradsurge.experiments.statistics import compare
+from gradsurge.experiments.workers import each_in_order
+
+
+class NothingToScore(ValueError):
+    """No case could be scored; ``problems`` says why."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("no case could be scored")
+        self.problems = problems
+
+
+def find_tasks(
+    models: Mapping[str, Path], labels: Path, settings: Settings
+) -> tuple[dict[str, ModelResult], list[CaseTask]]:
+    """Match files by name; files without a partner become problems of their model.
+
+    Raises:
+        ValueError: a folder is missing, or holds nothing that can be read.
+    """
+    label_files = find_files(labels)
+    masks = find_files(settings.masks) if settings.masks else {}
+    results, tasks = {}, []
+    for name, folder in models.items():
+        matching = match_cases(find_files(folder, cases=label_files), label_files)
+        results[name] = ModelResult(name, folder)
+        results[name].problems += [Problem(name, *problem) for problem in matching.problems]
+        tasks += [
+            CaseTask(name, m.name, m.prediction, m.label, masks.get(m.name, (None,))[0])
+            for m in matching.cases
+        ]
+    return results, tasks
+
+
+def evaluate(
+    models: Mapping[str, Path],
+    labels: Path,
+    settings: Settings,
+    *,
+    images: Path | None = None,
+    sketches: Path | None = None,
+    jobs: int = 1,
+    dask: str | None = None,
+    on_tasks: Callable[[int], None] = lambda _: None,
+    on_case: Callable[[CaseResult], None] = lambda _: None,
+) -> Evaluation:
+    """Measure the predictions of every model against the labels.
+
+    Args:
+        models: name -> folder of predictions.
+        labels: folder of labels.
+        settings: what is measured.
+        images: folder of the scans, for the pictures of the worst cases.
+        sketches: folder to write every case's sketches to, and the pooled ones.
+        jobs: processes on this machine; 0 for one a core.
+        dask: address of a Dask scheduler, which then does the work; the results are equal to the
+            last bit, because cases are added in one order wherever they were counted.
+        on_tasks: called with the number of cases before the work.
+        on_case: called after each case.
+
+    Raises:
+        ValueError: a folder is missing or holds nothing that can be read.
+        NothingToScore: not one case could be scored.
+    """
+    results, tasks = find_tasks(models, labels, settings)
+    on_tasks(len(tasks))
+    collector = Collector(results, settings, sketches)
+    work = partial(evaluate_case, settings=settings)
+    for result in each_in_order(work, tasks, jobs, dask):
+        collector.add(result)
+        on_case(result)
+    if not any(model.cases for model in results.values()):
+        raise NothingToScore([p for model in results.values() for p in model.problems])
+    collector.finish()
+    evaluation = Evaluation(
+        settings, labels, results, collector.names, collector.dimensions, provenance=_provenance()
+    )
+    evaluation.comparisons = compare(_by_case(evaluation))
+    evaluation.looks = worst_looks(evaluation, tasks, images)
+    return evaluation
+
+
+def _by_case(evaluation: Evaluation) -> dict[str, dict[str, dict[str, float]]]:
+    """Return model -> score -> case -> value, of what heads the tables."""
+    region, label = evaluation.settings.regions[0], evaluation.headline
+    names = headline_scores(evaluation.settings, evaluation.dimensions)
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for model in evaluation.models.values():
+        rows = [r for r in model.rows if (r.region, r.label) == (region, label)]
+        found[model.name] = {
+            name: {r.case: r.scores[name] for r in rows if name in r.scores} for name in names
+        }
+    return found
+
+
+def _provenance() -> dict[str, str]:
+    return {
+        "gradsurge": gradsurge.__version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
