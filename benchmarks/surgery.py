@@ -7,17 +7,15 @@ medians are shown. ``python benchmarks/surgery.py [--size 128] [--rounds 15] [--
 import argparse
 import gc
 import json
-import platform
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import torch
+from _provenance import provenance, provenance_line
 from monai.losses import DiceLoss
 from monai.networks.nets import UNet
 from rich.console import Console
@@ -193,16 +191,11 @@ def report(times: dict[str, float], memory: dict[str, float], size: int, out: Pa
             f"{memory[name]:.0f}",
             f"{memory[name] / memory[listing]:.2f}",
         )
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    where = f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
     console = Console(width=120)
     console.print(table)
-    console.print(f"commit {commit}, {date.today()}, {where}")
+    console.print(provenance_line())
     if out is not None:
-        facts = {"commit": commit, "date": str(date.today()), "machine": where}
-        out.write_text(json.dumps({**facts, "ms": times, "peak_mb": memory}, indent=1))
+        out.write_text(json.dumps({**provenance(), "ms": times, "peak_mb": memory}, indent=1))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ the result does not depend on the number of threads.
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from gradsurge.calibration.histogram import (
 )
 
 BLOCK = 1 << 18
+QUIET = 4e-5  # below this, two terms of -log(1-p) leave 2e-14
 _GROUP = 8  # blocks in flight: bounds the memory that busy voxels wait in
 
 
@@ -49,41 +51,63 @@ def fill(histogram: Histogram, p: NDArray[np.floating], y: Flags, nll: float | N
         nll: the sum of -log P(y), where it is known better than p can tell: from logits.
     """
     before, clipped = histogram.nll, histogram.clipped
-    size = histogram.resolution
     starts = range(0, p.size, BLOCK)
     threads = max(1, min(torch.get_num_threads(), len(starts)))
+    free = SimpleQueue[_Scratch]()
+    for _ in range(threads):
+        free.put(_Scratch())
+
+    def read(start: int) -> _Read:
+        scratch, piece = free.get(), slice(start, start + BLOCK)
+        try:
+            return _read(p[piece], y[piece], histogram.resolution, scratch)
+        finally:
+            free.put(scratch)
+
     # A pool a call, not a lasting one: its threads would not survive a fork of the process.
     with ThreadPoolExecutor(threads) as pool:
         each = map if threads == 1 else pool.map
         for first in range(0, len(starts), _GROUP):
-            group = starts[first : first + _GROUP]
-            reads = list(each(lambda s: _read(p[s : s + BLOCK], y[s : s + BLOCK], size), group))
-            for read in reads:
-                _add_quiet(histogram, read)
+            reads = list(each(read, starts[first : first + _GROUP]))
+            for block in reads:
+                _add_quiet(histogram, block)
             for busy_p, busy_y in _gathered(reads):
                 _add_busy(histogram, busy_p, busy_y)
     if nll is not None:
         histogram.nll, histogram.clipped = before + nll, clipped
 
 
-def _read(p: NDArray[np.floating], y: Flags, resolution: int) -> _Read:
-    busy = p >= 1.0 / resolution
-    busy |= y
-    where = np.flatnonzero(busy)
-    quiet = p.copy()
-    quiet[where] = 0.0
-    exact = quiet.astype(np.float64, copy=False)
-    tail = np.bincount(tail_bins(quiet.astype(np.float32, copy=False)))
+class _Scratch:
+    """Arrays that a thread uses again and again: fresh ones cost a page fault every 4 KiB."""
+
+    def __init__(self) -> None:
+        self.busy = np.empty(BLOCK, np.bool_)
+        self.quiet = np.empty(BLOCK, np.float32)
+        self.exact = np.empty(BLOCK, np.float64)
+        self.bins = np.empty(BLOCK, np.int32)
+
+
+def _read(p: NDArray[np.floating], y: Flags, resolution: int, scratch: _Scratch) -> _Read:
+    n = p.size
+    busy, quiet, exact = scratch.busy[:n], scratch.quiet[:n], scratch.exact[:n]
+    np.greater_equal(p, p.dtype.type(min(1.0 / resolution, QUIET)), out=busy)
+    where = np.flatnonzero(np.logical_or(busy, y, out=busy))
+    first, second = (quiet, exact) if p.dtype == np.float32 else (exact, quiet)
+    first[:] = p
+    first[where] = 0.0
+    second[:] = first
+    tail = np.bincount(tail_bins(quiet, out=scratch.bins[:n]))
     tail[0] -= where.size  # the busy ones, which stood in as zeros
-    total, squares = float(exact.sum()), float(np.square(exact).sum())
-    return _Read(p.size - where.size, total, squares, tail, p[where].astype(np.float64), y[where])
+    total = float(exact.sum())
+    squares = float(np.einsum("i,i->", exact, exact))  # not by BLAS, whose threads would wait
+    return _Read(n - where.size, total, squares, tail, p[where].astype(np.float64), y[where])
 
 
 def _add_quiet(histogram: Histogram, read: _Read) -> None:
     histogram.counts[0, 0] += read.quiet
     histogram.sums[0, 0] += read.total
     histogram.squares += read.squares
-    histogram.nll += read.total + read.squares / 2  # -log(1-p) = p + p²/2 + ..., p below 4e-5
+    histogram.nll += read.total + read.squares / 2  # -log(1-p) = p + p²/2 + ...
     histogram.tails[0, 0, : read.tail.size] += read.tail
 
 
@@ -112,7 +136,7 @@ def _add_busy(histogram: Histogram, p: Floats, y: Flags) -> None:
         histogram.edges += np.bincount(on_edge, minlength=2 * size).reshape(2, size)
     error = np.abs(outcome - p)
     histogram.squares += float(np.square(error).sum())
-    truth = 1.0 - error
+    truth = np.where(y, p, 1.0 - p)
     histogram.clipped += int(np.count_nonzero(truth < CLIP))
     # Logarithm by torch, which is faster; sum by NumPy, whose order no number of threads changes.
     histogram.nll -= float(torch.from_numpy(np.maximum(truth, CLIP)).log_().numpy().sum())

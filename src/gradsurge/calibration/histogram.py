@@ -22,14 +22,17 @@ Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def tail_bins(distance: NDArray[np.float32]) -> NDArray[np.int32]:
+def tail_bins(
+    distance: NDArray[np.float32], out: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
     """Return the tail bin of distances from 0 or 1: (low, high] by the bits of the float, 0 for 0.
 
     >>> tail_bins(np.array([0, 1e-45, 1e-6], np.float32))
     array([   0,    1, 3426], dtype=int32)
     """
     bits: NDArray[np.int32] = distance.view(np.int32)
-    return (bits + np.int32((1 << _TAIL_SHIFT) - 1)) >> _TAIL_SHIFT
+    raised = np.add(bits, np.int32((1 << _TAIL_SHIFT) - 1), out=out)
+    return np.right_shift(raised, _TAIL_SHIFT, out=raised)
 
 
 def tail_edges(number: int) -> Floats:

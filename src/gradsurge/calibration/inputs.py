@@ -36,7 +36,8 @@ def planes(
 ) -> tuple[Tensor, Tensor]:
     """Bring scores to (N, channels, *S) and labels to (N, *S) or, multi-label, (N, channels, *S).
 
-    Binary scores may have the labels' shape (the foreground), or one or two channels.
+    Binary scores may have the labels' shape (the foreground), or one or two channels. Without
+    spatial axes, the N are the voxels of one image.
     """
     if not scores.is_floating_point():
         raise TypeError(f"{name}: expected floating point, got {scores.dtype}")
@@ -46,7 +47,7 @@ def planes(
     if kind == "multilabel":
         if not same or scores.ndim < 2 or scores.shape[1] != classes:
             _refuse(name, scores, labels, f"both (N, {classes}, *S)")
-        return scores, labels
+        return (scores.T[None], labels.T[None]) if scores.ndim == 2 else (scores, labels)
     if kind == "binary" and same:
         return scores.reshape(1, 1, -1), labels.reshape(1, -1)
     if labels.ndim == scores.ndim and labels.shape[1:2] == (1,):
@@ -56,7 +57,7 @@ def planes(
     if not fits or scores.shape[:1] + scores.shape[2:] != labels.shape:
         own = "both of one shape, or (N, 1 or 2, *S)" if kind == "binary" else f"(N, {classes}, *S)"
         _refuse(name, scores, labels, f"{own} and (N, *S)")
-    return scores, labels
+    return (scores.T[None], labels[None]) if scores.ndim == 2 else (scores, labels)
 
 
 def _refuse(name: str, scores: Tensor, labels: Tensor, expected: str) -> None:
@@ -66,28 +67,25 @@ def _refuse(name: str, scores: Tensor, labels: Tensor, expected: str) -> None:
     )
 
 
-def as_mask(mask: "ArrayLike | Tensor | None", scores: Tensor, labels: torch.Size) -> Tensor | None:
-    """Return which voxels count, as booleans (N, V); None for all.
+def as_mask(mask: "ArrayLike | Tensor | None", voxels: torch.Size, batch: int) -> Tensor | None:
+    """Return which voxels count, as booleans (batch, V); None for all.
 
     Args:
-        mask: (N, *S) or (N, 1, *S), or the shape of the labels where these have no channels.
-        scores: (N, channels, *S), as `planes` returned them.
-        labels: the labels' shape as they came.
+        mask: (N, *S), with or without a channel axis of 1.
+        voxels: the shape it must have: that of the labels without their channels.
+        batch: N, or 1 where `planes` took all for one.
     """
     if mask is None:
         return None
     flags = as_tensor("mask", mask)
     if flags.dtype != torch.bool:
         raise TypeError(f"mask: expected booleans, true where a voxel counts, got {flags.dtype}")
-    voxels = scores.shape[:1] + scores.shape[2:]
-    if labels.numel() == voxels.numel():
-        voxels = labels
     fitting = [voxels, torch.Size([*voxels[:1], 1, *voxels[1:]])]
     if voxels[1:2] == (1,):
         fitting.append(voxels[:1] + voxels[2:])
     if flags.shape not in fitting:
         raise ValueError(f"mask: expected {tuple(voxels)}, got {tuple(flags.shape)}")
-    return flags.reshape(len(scores), -1)
+    return flags.reshape(batch, voxels.numel() // max(batch, 1))
 
 
 def check_labels(labels: Tensor, classes: int) -> None:

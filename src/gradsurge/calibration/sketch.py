@@ -133,8 +133,7 @@ class CalibrationSketch(SketchScores):
         total = deepcopy(self)
         if isinstance(other, int) and other == 0:  # the start of sum()
             return total
-        total += other
-        return total
+        return total.__iadd__(other)
 
     __radd__ = __add__
 
@@ -183,7 +182,8 @@ class CalibrationSketch(SketchScores):
         found, targets = inputs.planes(
             name, inputs.as_tensor(name, scores), given, self.kind, self.classes
         )
-        return found, targets, inputs.as_mask(mask, found, given.shape)
+        voxels = given.shape[:1] + given.shape[2:] if self.kind == "multilabel" else given.shape
+        return found, targets, inputs.as_mask(mask, voxels, len(found))
 
     def _chunks(self, scores: Tensor, labels: Tensor, mask: Tensor | None) -> Iterator[_Chunk]:
         """Yield (channels, V) scores and labels (V,), multilabel (channels, V), piece by piece."""

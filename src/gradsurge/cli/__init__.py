@@ -9,6 +9,7 @@ import gradsurge
 from gradsurge.cli.demo import demo
 from gradsurge.cli.evaluate import evaluate
 from gradsurge.cli.figures import figures
+from gradsurge.cli.recalibrate import recalibrate
 
 app = typer.Typer(
     name="gradsurge",
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(evaluate)
+app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(figures, name="figures")
 
 

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gradsurge.cli.evaluate_options import parse_bins, parse_edges, parse_models, parsed
+from gradsurge.cli.evaluate_options import (
+    parse_bins,
+    parse_edges,
+    parse_models,
+    parse_regions,
+    parsed,
+)
 from gradsurge.cli.output import check_directory, progress_bar
 
 if TYPE_CHECKING:
     from gradsurge.experiments.evaluation.settings import Settings
 
 _FILES = ("metrics.json", "cases.csv", "report.html", "sketches")
-Region = Literal["all", "active", "mask", "band"]
 
 
 def evaluate(
@@ -44,8 +49,11 @@ def evaluate(
         ),
     ] = None,
     region: Annotated[
-        list[Region] | None,
-        typer.Option(help="Voxels that count; repeatable.  [default: all, active]"),
+        list[str] | None,
+        typer.Option(
+            metavar="REGION",
+            help="Voxels that count: all, active, mask, band. Repeatable; all and active if left out.",
+        ),
     ] = None,
     masks: Annotated[
         Path | None,
@@ -99,7 +107,7 @@ def evaluate(
     --save_probabilities too), PNG and TIFF; cases are matched by file name.
     """
     models = parse_models(predictions)
-    regions = tuple(dict.fromkeys(region or ("all", "active")))
+    regions = parse_regions(region or ("all", "active"))
     if ("mask" in regions) != (masks is not None):
         raise typer.BadParameter("--region mask and --masks DIR need each other")
     _make_room(out, overwrite)

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 import typer
 
+Region = Literal["all", "active", "mask", "band"]
 T = TypeVar("T")
 
 
@@ -25,6 +26,15 @@ def parse_models(texts: Sequence[str]) -> dict[str, Path]:
             raise typer.BadParameter(f"no such folder: {folder}")
         models[name] = Path(folder)
     return models
+
+
+def parse_regions(texts: Sequence[str]) -> tuple[Region, ...]:
+    """Return the regions without repetitions."""
+    known: dict[str, Region] = {name: name for name in get_args(Region)}
+    for text in texts:
+        if text not in known:
+            raise typer.BadParameter(f"--region: expected one of {', '.join(known)}, got {text!r}")
+    return tuple(dict.fromkeys(known[text] for text in texts))
 
 
 def parse_edges(text: str | None) -> tuple[float, ...] | None:

@@ -77,7 +77,7 @@ def _read_channel(path: Path, like: Volume) -> Volume:
     return _volume(stored, fitted, path)
 
 
-def _volume(stored: StoredImage, array: NDArray[Any], path: Path) -> Volume:
+def values_of(stored: StoredImage, array: NDArray[Any]) -> tuple[NDArray[Any], float]:
     """Return the stored numbers as floats, and the step between two of them if integers."""
     floats = array.dtype.kind == "f"
     kind = np.float64 if floats and array.dtype.itemsize >= 8 else np.float32
@@ -88,5 +88,10 @@ def _volume(stored: StoredImage, array: NDArray[Any], path: Path) -> Volume:
             values *= slope
         if stored.intercept != 0.0:
             values += stored.intercept
+    return values, 0.0 if floats else abs(slope)
+
+
+def _volume(stored: StoredImage, array: NDArray[Any], path: Path) -> Volume:
+    values, step = values_of(stored, array)
     spacing = None if stored.spacing is None else stored.spacing[: values.ndim - 1]
-    return Volume(values, spacing, stored.affine, path, 0.0 if floats else abs(slope))
+    return Volume(values, spacing, stored.affine, path, step)
