@@ -14,7 +14,8 @@ def blocks(document: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: str(d.relative_to(ROOT)))
-def test_code_blocks_run(document):
+def test_code_blocks_run(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a block may write a file
     namespace: dict[str, object] = {}
     for block in blocks(document):
         exec(compile(block, str(document), "exec"), namespace)

@@ -15,7 +15,7 @@ _UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)  # torch has no minimum o
 def as_tensor(name: str, values: "ArrayLike | Tensor") -> Tensor:
     """Return a detached tensor on the CPU, without a copy where there is no need of one."""
     if isinstance(values, Tensor):
-        tensor = values.detach().cpu()
+        tensor = values.detach().cpu().as_subclass(Tensor)  # MONAI's would carry its meta data
         return tensor.long() if tensor.dtype in _UNSIGNED else tensor
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":

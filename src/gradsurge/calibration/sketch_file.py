@@ -58,15 +58,16 @@ def load(kind_of: type["CalibrationSketch"], file: str | PathLike[str]) -> "Cali
             pass
         with np.load(file, allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored.files}
-        return _from_arrays(kind_of, arrays)
+        return from_arrays(kind_of, arrays)
     except _UNREADABLE as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{file}: not a calibration sketch that can be read ({reason})") from error
 
 
-def _from_arrays(
+def from_arrays(
     kind_of: type["CalibrationSketch"], arrays: dict[str, NDArray[Any]]
 ) -> "CalibrationSketch":
+    """Return the sketch that `to_arrays` was given; a ValueError if the arrays do not fit."""
     if int(arrays["version"]) != VERSION:
         raise ValueError(f"version {arrays['version']}, this gradsurge reads {VERSION}")
     kind, classes = str(arrays["kind"]), int(arrays["classes"])

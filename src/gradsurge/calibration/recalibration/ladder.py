@@ -13,6 +13,7 @@ from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES
 # times what data of 3 to 5 classes and logits up to ±60 showed.
 NLL_TOLERANCE = 2e-4
 _DEGREE = 5  # the cubic spline is ten times worse
+_ROUNDING = 2.0**-24  # of a voxel's NLL: the rungs are computed in float32
 _RUNGS = np.log(INVERSE_TEMPERATURES)
 
 
@@ -29,22 +30,22 @@ def ladder_nll(ladder: Floats, temperature: float) -> float:
     return float(_curve(ladder)(-np.log(temperature)))
 
 
-def fit_ladder(ladder: Floats) -> LadderFit:
+def fit_ladder(ladder: Floats, voxels: int) -> LadderFit:
     """Return the temperature with the least NLL, within the range of the rungs."""
+    lowest, last = int(np.argmin(ladder)), _RUNGS.size - 1
+    if ladder[last] <= ladder[lowest] + _ROUNDING * voxels:
+        return _at_bound(last, "the classes are separable, or nearly; a lower one would fit better")
     curve = _curve(ladder)
-    lowest = int(np.argmin(ladder))
-    last = _RUNGS.size - 1
-    bracket = _RUNGS[max(lowest - 1, 0)], _RUNGS[min(lowest + 1, last)]
+    bracket = _RUNGS[max(lowest - 1, 0)], _RUNGS[lowest + 1]
     found = minimize_scalar(curve, bounds=bracket, method="bounded", options={"xatol": 1e-9})
-    if lowest in (0, last) and ladder[lowest] <= found.fun:
-        temperature = float(1.0 / INVERSE_TEMPERATURES[lowest])
-        reason = (
-            "the classes are separable, or nearly; a lower one would fit better"
-            if lowest
-            else "the outputs say next to nothing of the classes; a higher one would fit better"
-        )
-        return LadderFit(temperature, f"temperature at its bound {temperature:g}: {reason}", True)
+    if lowest == 0 and ladder[0] <= found.fun:
+        return _at_bound(0, "the outputs say next to nothing; a higher one would fit better")
     return LadderFit(float(np.exp(-found.x)))
+
+
+def _at_bound(rung: int, reason: str) -> LadderFit:
+    temperature = float(1.0 / INVERSE_TEMPERATURES[rung])
+    return LadderFit(temperature, f"temperature at its bound {temperature:g}: {reason}", True)
 
 
 def _curve(ladder: Floats) -> BSpline:

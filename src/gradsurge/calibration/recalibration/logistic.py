@@ -19,6 +19,7 @@ from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES
 # 1/T of the temperatures that a multiclass fit may take: 20 to 0.1. Positive keeps the ranking.
 SCALES = float(INVERSE_TEMPERATURES[0]), float(INVERSE_TEMPERATURES[-1])
 _TOLERANCE = 1e-8
+_STEP = 0.01  # of the log-odds
 
 
 class Line(NamedTuple):
@@ -104,9 +105,14 @@ def one_sided(histogram: Histogram) -> str | None:
 
 
 def _cells_of(histogram: Histogram, limit: float) -> _Cells:
+    """Join cells nearer than `_STEP`, which is half the width of those in the tails."""
     found = cells(histogram)
-    total = float(histogram.total)
-    return _Cells(cell_log_odds(found, limit), found.negatives / total, found.positives / total)
+    z = cell_log_odds(found, limit)
+    _, group = np.unique(np.floor(z / _STEP), return_inverse=True)
+    negatives, positives = (np.bincount(group, n) for n in (found.negatives, found.positives))
+    counts, total = negatives + positives, float(histogram.total)
+    means = np.bincount(group, z * found.counts) / counts
+    return _Cells(means, negatives / total, positives / total)
 
 
 def _at_bound(scale: float, bias: float, limit: float) -> Line:

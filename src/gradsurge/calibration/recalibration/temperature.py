@@ -42,7 +42,7 @@ class Temperature(Channelwise):
         """Fit the temperature from a sketch."""
         check_filled(sketch)
         if sketch.kind == "multiclass":
-            found = fit_ladder(sketch.ladder)
+            found = fit_ladder(sketch.ladder, sketch.voxels)
             facts = origin(sketch, fitted_on, [found])
             return cls(temperatures=(found.temperature,), limits=(), **facts)
         lines = [fit_scale(h) for h in sketch.histograms]
