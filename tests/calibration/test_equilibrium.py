@@ -83,3 +83,14 @@ def test_certain_voxels_and_tiny_rates_stay_numbers(dtype, size):
 def test_bad_input(p, rates, error, text):
     with pytest.raises(error, match=text):
         posterior_from_equilibrium(p, rates)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 2), (1, 3, 3), (2, 2, 2)])
+def test_certain_voxels_stay_certain_with_a_decline_and_no_cross_entropy(shape):
+    """A pure surgery loss reports zeros for cross-entropy; the decline is 0 at p = 0 and 1."""
+    channels = shape[0] if shape[0] > 1 else shape[1]
+    p = torch.zeros(1, channels, 1)
+    p[0, 0] = 1.0
+    region = torch.rand(shape, generator=torch.Generator().manual_seed(0)) + 0.1
+    found = posterior_from_equilibrium(p, region, torch.zeros(shape[:2]), 20.0)
+    torch.testing.assert_close(found, p)

@@ -43,7 +43,8 @@ def posterior_from_equilibrium(
     p = p.clamp_min(_TINY)
     pull = (region if region.ndim == 3 else region.unsqueeze(0)).to(p)
     scale = pull.amax()
-    if cross_entropy is not None:  # without it D is common to all rates, and cancels
+    # Without cross-entropy D is common to all rates and cancels, also where it is 0: at p = 0, 1.
+    if cross_entropy is not None and bool(cross_entropy.any()):
         ce = (cross_entropy if cross_entropy.ndim == 2 else cross_entropy.unsqueeze(0)).to(p)
         scale = torch.maximum(scale, ce.amax())
         strength = 1.0 if decline is None else _decline(p, decline)[..., None, None]
@@ -82,11 +83,16 @@ def _decline(p: Tensor, exponent: float) -> Tensor:
 def _stationary(rates: Tensor) -> Tensor:
     """Return the distribution r with r_t rates[t, c] in balance, (..., C) from (..., C, C).
 
+    Two classes: r is proportional to the rates towards them.
+
     Gaussian elimination of states without subtractions (Grassmann, Taksar, Heyman), so that tiny
     probabilities keep their relative precision, where a general solver would drown them.
     """
+    last = rates.shape[-1] - 1
+    if last == 1:
+        r = torch.stack((rates[..., 1, 0], rates[..., 0, 1]), dim=-1)
+        return r / r.sum(dim=-1, keepdim=True)
     a = rates.clone()
-    last = a.shape[-1] - 1
     for k in range(last, 0, -1):
         out = a[..., k, :k].sum(dim=-1, keepdim=True)
         a[..., :k, k] /= out

@@ -73,8 +73,9 @@ def fit_bias(histogram: Histogram) -> Line:
 
 def fit_scale_and_bias(histogram: Histogram) -> Line:
     """Fit both: along the scale, with the best bias at each."""
-    if cells(histogram).counts.size == 1 and not one_sided(histogram):
-        return fit_bias(histogram)._replace(note="all voxels alike, only a bias was fitted")
+    if _cells_of(histogram, limit_of(histogram)).z.size == 1:
+        note = one_sided(histogram) or "all voxels alike, only a bias was fitted"
+        return fit_bias(histogram)._replace(note=note)
     return _fit_line(histogram, _Cells.best_bias)
 
 
@@ -83,6 +84,8 @@ def _fit_line(histogram: Histogram, bias_at: Callable[[_Cells, float], float]) -
     if note := one_sided(histogram):
         return Line(1.0, 0.0, limit, note)
     found = _cells_of(histogram, limit)
+    if not found.z.any():
+        return Line(1.0, 0.0, limit, "all voxels at 1/2, left unchanged")
 
     def slope(scale: float) -> float:
         return found.slope(scale, bias_at(found, scale))
