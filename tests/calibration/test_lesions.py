@@ -10,13 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsurge.calibration import regions
-from gradsurge.calibration.lesions import (
-    KITS_EDGES_MM3,
-    Lesion,
-    find_lesions,
-    lesion_table,
-    quartile_edges,
-)
+from gradsurge.calibration.lesion_table import KITS_EDGES_MM3, lesion_table, quartile_edges
+from gradsurge.calibration.lesions import Lesion, find_lesions
 
 
 def a_case(seed, shape=(9, 10, 11), order="C"):

@@ -48,11 +48,11 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
     file, sketch = tmp_path / "a.npz", sketch_of("binary")
     sketch.save(file)
 
-    def full_disk(stream, **arrays):
+    def full_disk(stream, array, **options):
         stream.write(b"half")
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full_disk)
+    monkeypatch.setattr(np.lib.format, "write_array", full_disk)
     with pytest.raises(OSError, match="No space left"):
         sketch_of("multilabel").save(file)
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.npz"]

@@ -2,7 +2,8 @@
 
 from gradsurge.calibration.bounded import Bounded
 from gradsurge.calibration.equilibrium import posterior_from_equilibrium
-from gradsurge.calibration.lesions import KITS_EDGES_MM3, Lesion, find_lesions, lesion_table
+from gradsurge.calibration.lesion_table import KITS_EDGES_MM3, lesion_table
+from gradsurge.calibration.lesions import Lesion, find_lesions
 from gradsurge.calibration.logit_table import LogitSums
 from gradsurge.calibration.overlap import dice, surface_scores
 from gradsurge.calibration.recalibration import (

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.markup import escape
 
 from gradsurge.cli.evaluate_options import (
     parse_bins,
     parse_edges,
+    parse_label_sets,
+    parse_millimetres,
     parse_models,
     parse_regions,
-    parsed,
 )
 from gradsurge.cli.output import check_directory, progress_bar
 
@@ -52,7 +54,7 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="REGION",
-            help="Voxels that count: all, active, mask, band. Repeatable; all and active if left out.",
+            help="Voxels that count: all, active, mask, band. Repeatable.  [default: all, active]",
         ),
     ] = None,
     masks: Annotated[
@@ -60,7 +62,12 @@ def evaluate(
         typer.Option(help="Folder of mask files, for --region mask.", exists=True, file_okay=False),
     ] = None,
     band_mm: Annotated[
-        float, typer.Option(help="How far --region band reaches from the boundary.", min=1e-6)
+        float,
+        typer.Option(
+            help="How far --region band reaches from the boundary.",
+            min=1e-6,
+            callback=parse_millimetres,
+        ),
     ] = 5.0,
     profile: Annotated[
         Literal["foreground", "paper"], typer.Option(help="Which scores head the tables.")
@@ -81,11 +88,17 @@ def evaluate(
     ] = None,
     surface_mm: Annotated[
         float | None,
-        typer.Option(help="Surface distance (NSD with this tolerance) and HD95 too.", min=1e-6),
+        typer.Option(
+            help="Surface distance (NSD with this tolerance) and HD95 too.",
+            min=1e-6,
+            callback=parse_millimetres,
+        ),
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option(help="Folder of scans, shown with the worst cases.", exists=True),
+        typer.Option(
+            help="Folder of scans, shown with the worst cases.", exists=True, file_okay=False
+        ),
     ] = None,
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Score cases with an empty label.")
@@ -110,14 +123,12 @@ def evaluate(
     regions = parse_regions(region or ("all", "active"))
     if ("mask" in regions) != (masks is not None):
         raise typer.BadParameter("--region mask and --masks DIR need each other")
-    _make_room(out, overwrite)
-    from gradsurge.data import parse_label_set
     from gradsurge.experiments.evaluation.settings import Settings
 
     settings = Settings(
         logits=logits,
         multilabel=multilabel,
-        label_sets=parsed(parse_label_set, label or ()),
+        label_sets=parse_label_sets(label or (), multilabel),
         regions=regions,
         masks=masks,
         band_mm=band_mm,
@@ -129,6 +140,7 @@ def evaluate(
         surface_mm=surface_mm,
         allow_empty=allow_empty,
     )
+    _make_room(out, overwrite)
     _run(models, labels, settings, images, out, jobs, dask, as_json)
 
 
@@ -169,7 +181,9 @@ def _run(
                 jobs=jobs,
                 dask=dask,
                 on_tasks=lambda n: bar.update(task, description="measuring", total=n + 1),
-                on_case=lambda case: bar.update(task, description=case.task.case, advance=1),
+                on_case=lambda case: bar.update(
+                    task, description=escape(case.task.case), advance=1
+                ),
             )
         except NothingToScore as error:
             print_problems(error.problems)

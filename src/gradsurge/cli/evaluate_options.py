@@ -1,14 +1,17 @@
 """Turning what was typed after ``gradsurge evaluate`` into settings; mistakes are usage errors."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import typer
 
+if TYPE_CHECKING:
+    from gradsurge.data import LabelSet
+
 Region = Literal["all", "active", "mask", "band"]
-T = TypeVar("T")
 
 
 def parse_models(texts: Sequence[str]) -> dict[str, Path]:
@@ -45,10 +48,12 @@ def parse_edges(text: str | None) -> tuple[float, ...] | None:
         edges = tuple(float(part) for part in text.split(","))
     except ValueError as error:
         raise typer.BadParameter(
-            f"expected numbers such as 0,500,4000,inf; got {text!r}"
+            f"--lesion-edges: expected numbers such as 0,500,4000,inf; got {text!r}"
         ) from error
-    if len(edges) < 2 or any(b <= a for a, b in pairwise(edges)):
-        raise typer.BadParameter(f"expected two or more rising numbers, got {text!r}")
+    if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
+        raise typer.BadParameter(
+            f"--lesion-edges: expected two or more rising numbers, got {text!r}"
+        )
     return edges
 
 
@@ -59,9 +64,27 @@ def parse_bins(bins: int) -> int:
     return bins
 
 
-def parsed(parse: Callable[[str], T], texts: Sequence[str]) -> tuple[T, ...]:
-    """Apply a parser to each text; its ValueError is the user's."""
+def parse_millimetres(number: float | None) -> float | None:
+    """Refuse NaN and infinity, which pass for numbers."""
+    if number is not None and not math.isfinite(number):
+        raise typer.BadParameter(f"expected a number of mm, got {number}")
+    return number
+
+
+def parse_label_sets(texts: Sequence[str], multilabel: bool) -> "tuple[LabelSet, ...]":
+    """Return the structures; their names head rows, so each needs its own."""
+    from gradsurge.data import parse_label_set
+
     try:
-        return tuple(parse(text) for text in texts)
+        sets = tuple(parse_label_set(text) for text in texts)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(f"--label: {error}") from error
+    names = [s.name for s in sets]
+    for name in names:
+        if name == "mean":
+            raise typer.BadParameter("--label: 'mean' heads the mean of structures; rename yours")
+        if names.count(name) > 1:
+            raise typer.BadParameter(f"--label: two structures are called {name!r}")
+    if multilabel and not sets:
+        raise typer.BadParameter("--multilabel needs a --label NAME=N[,N] for each channel")
+    return sets

@@ -1,14 +1,20 @@
 """One function over many tasks: in this process, in several, or on a Dask cluster."""
 
+import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+_ANSWER_SECONDS = 5.0  # for a scheduler to answer
+_WORKER_SECONDS = 30.0  # for its first worker: clusters that grow by need start with none
+# As many processes as cores, each with all cores, would only get in each other's way.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _WAITING = 3  # tasks a worker in flight: keeps all busy, and bounds what waits in memory
 
 
@@ -45,41 +51,56 @@ def _in_processes(function: Callable[[T], R], tasks: Iterable[T], jobs: int) -> 
     from joblib.externals.loky import ProcessPoolExecutor
 
     try:
-        with ProcessPoolExecutor(jobs, initializer=_single_thread) as pool:
+        with ProcessPoolExecutor(jobs, env=_ONE_THREAD) as pool:
             yield from _windowed(lambda task: pool.submit(function, task), tasks, _WAITING * jobs)
     except BrokenProcessPool as error:
         raise WorkerError(
-            "a worker process died, as happens when memory runs out; try fewer with -j"
+            "a worker process died, as happens when memory runs out; try fewer with -j, or one"
         ) from error
-
-
-def _single_thread() -> None:
-    """As many processes as cores, each with all cores, would only get in each other's way."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 def _on_cluster(function: Callable[[T], R], tasks: Iterable[T], address: str) -> Iterator[R]:
     try:
-        from distributed import Client
-        from distributed.scheduler import KilledWorker
+        from distributed import CancelledError, Client, KilledWorker
     except ImportError as error:
         raise WorkerError("a Dask cluster needs: pip install gradsurge[dask]") from error
-    try:
-        client = Client(address, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise WorkerError(f"no Dask scheduler answers at {address}: {error}") from error
-    with client:
-        cores = sum(client.ncores().values())
-        if not cores:
-            raise WorkerError(f"the Dask scheduler at {address} has no workers")
+    _ask_for_answer(address)
+    with Client(address, timeout=_ANSWER_SECONDS, set_as_default=False) as client:
+        try:
+            client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+        except TimeoutError as error:
+            raise WorkerError(
+                f"the Dask scheduler at {address} has no workers; start one with: "
+                f"dask worker {address}"
+            ) from error
+        window = _WAITING * sum(client.ncores().values())
         try:
             yield from _windowed(
-                lambda task: client.submit(function, task, pure=False), tasks, _WAITING * cores
+                lambda task: client.submit(function, task, pure=False), tasks, window
             )
         except KilledWorker as error:
-            raise WorkerError(f"the cluster gave up on a task: {error}") from error
+            raise WorkerError(
+                "Dask workers died on a case again and again, as happens when memory runs out; "
+                "give them more memory or fewer threads each"
+            ) from error
+        except CancelledError as error:
+            raise WorkerError(f"the Dask scheduler at {address} went away") from error
+
+
+def _ask_for_answer(address: str) -> None:
+    """Raise unless a scheduler answers; a `Client` would hang and print when there is none."""
+    from distributed import rpc
+
+    async def ask() -> None:
+        async with rpc(address, timeout=_ANSWER_SECONDS) as scheduler:
+            await asyncio.wait_for(scheduler.identity(), _ANSWER_SECONDS + 1)
+
+    try:
+        with ThreadPoolExecutor(1) as thread:  # a notebook has a loop running in this one
+            thread.submit(lambda: asyncio.run(ask())).result()
+    except (OSError, ValueError) as error:
+        reason = str(error) or "something else does"
+        raise WorkerError(f"no Dask scheduler answers at {address}: {reason}") from error
 
 
 def _windowed(submit: Callable[[T], Any], tasks: Iterable[T], window: int) -> Iterator[R]:

@@ -1,8 +1,8 @@
 """One case of one model: read, check, count. What a worker does, here or on another machine."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from gradsurge.calibration.overlap import dice, surface_scores
 from gradsurge.calibration.regions import active_region, boundary_band
 from gradsurge.calibration.sketch import CalibrationSketch
 from gradsurge.data import CaseError, Volume, check_geometry, read_label, read_mask, read_prediction
+from gradsurge.data.case_error import printable
 from gradsurge.experiments.evaluation.settings import Region, Settings
 from gradsurge.experiments.evaluation.structures import Structures, structures_of
 
@@ -21,13 +22,22 @@ CLASSES = "classes"  # the logit table of exclusive classes, which has a row a c
 
 @dataclass(frozen=True)
 class CaseTask:
-    """Files of a case."""
+    """Files of a case; ``masks`` should be one where the region "mask" is asked for."""
 
     model: str
     case: str
     prediction: tuple[Path, ...]
     label: Path
-    mask: Path | None
+    masks: tuple[Path, ...] = ()
+
+    def absolute(self) -> "CaseTask":
+        """Return the task with paths that hold in any working directory."""
+        return replace(
+            self,
+            prediction=tuple(file.absolute() for file in self.prediction),
+            label=self.label.absolute(),
+            masks=tuple(file.absolute() for file in self.masks),
+        )
 
 
 @dataclass
@@ -37,6 +47,7 @@ class CaseResult:
     task: CaseTask
     problem: str | None = None
     names: list[str] = field(default_factory=list)
+    channels: int = 0
     dimensions: int = 0
     sketches: dict[Region, CalibrationSketch] = field(default_factory=dict)
     overlap: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -44,7 +55,15 @@ class CaseResult:
     logits: dict[str, LogitSums] = field(default_factory=dict)
 
 
-def read_case(task: CaseTask, settings: Settings) -> tuple[Structures, Volume]:
+class ReadCase(NamedTuple):
+    """What was read of a case; ``channels`` are those of the prediction's files."""
+
+    structures: Structures
+    label: Volume
+    channels: int
+
+
+def read_case(task: CaseTask, settings: Settings) -> ReadCase:
     """Read and check the files of a case.
 
     Raises:
@@ -56,21 +75,27 @@ def read_case(task: CaseTask, settings: Settings) -> tuple[Structures, Volume]:
     found = structures_of(prediction, label, settings)
     if not settings.allow_empty and not found.labels.any():
         raise CaseError("the label is empty: left out (--allow-empty scores it)")
-    return found, label
+    return ReadCase(found, label, len(prediction.array))
 
 
 def evaluate_case(task: CaseTask, settings: Settings) -> CaseResult:
     """Measure one case; a fault of its files becomes the result's ``problem``."""
     try:
-        found, label = read_case(task, settings)
-        result = CaseResult(task, names=found.names, dimensions=label.array.ndim)
-        for region in settings.regions:
-            voxels = _voxels(region, found, task, label, settings)
-            result.sketches[region] = _count(found, voxels)
+        return _measure(task, read_case(task, settings), settings)
     except CaseError as error:
         return CaseResult(task, problem=str(error))
-    except MemoryError:
-        return CaseResult(task, problem="out of memory")
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's own
+            raise
+        return CaseResult(task, problem="out of memory; try fewer workers, or crop the case")
+
+
+def _measure(task: CaseTask, read: ReadCase, settings: Settings) -> CaseResult:
+    found, label, channels = read
+    result = CaseResult(task, names=found.names, channels=channels, dimensions=label.array.ndim)
+    for region in settings.regions:
+        voxels = _voxels(region, found, task, label, settings)
+        result.sketches[region] = _count(found, voxels)
     for k, name in enumerate(found.names):
         result.overlap[name] = _overlap(found, k, settings)
         if settings.lesions:
@@ -91,9 +116,10 @@ def _voxels(
         return active_region(truth, np.logical_or.reduce(found.masks))
     if region == "band":
         return boundary_band(truth, found.spacing, settings.band_mm)
-    if task.mask is None:
-        raise CaseError("there is no mask file of this name in the folder of masks")
-    mask = read_mask(task.mask)
+    if len(task.masks) != 1:
+        listed = printable(", ".join(file.name for file in task.masks)) or "none"
+        raise CaseError(f"expected one mask file of this name, {settings.masks} holds {listed}")
+    mask = read_mask(task.masks[0])
     check_geometry(Volume(mask.array[None], mask.spacing, mask.affine, mask.source), label)
     return mask.array
 
@@ -105,7 +131,10 @@ def _count(found: Structures, voxels: NDArray[np.bool_] | None) -> CalibrationSk
     scores, target = _memory_order(found.scores, 1), found.target
     target = _memory_order(target, found.target.ndim - found.labels[0].ndim)
     mask = None if voxels is None else _memory_order(voxels, 0)[None]
-    update(scores[None], target[None], mask)
+    try:
+        update(scores[None], target[None], mask)
+    except ValueError as error:  # its checks are its own: ten channels of 8 bits may sum to 0.98
+        raise CaseError(str(error)) from error
     return sketch
 
 

@@ -1,5 +1,6 @@
 """Adds up the cases of each model as they come in, and keeps nothing that grows with their size."""
 
+import hashlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from gradsurge.experiments.evaluation.settings import Region, Settings
 from gradsurge.experiments.statistics import bootstrap_mean
 
 _Key = tuple[str, Region, str]  # model, region, label
+_LONGEST = 200  # bytes of a case's name in its sketch's; file systems stop at 255
 
 
 class Collector:
@@ -38,6 +40,7 @@ class Collector:
         self.folder = sketches
         self.names: list[str] = []
         self.dimensions = 0
+        self._channels: dict[str, int] = {}
         self._bins: dict[_Key, list[Bins]] = defaultdict(list)
         self._dice: dict[_Key, list[NDArray[np.float64]]] = defaultdict(list)
 
@@ -91,18 +94,30 @@ class Collector:
         """Return why a case cannot be added to those before it."""
         if not self.names:
             self.names, self.dimensions = result.names, result.dimensions
-        if result.names == self.names:
-            return None
-        return (
-            f"the prediction has the structures {', '.join(result.names)}, those before it "
-            f"{', '.join(self.names)}; all must have as many channels"
-        )
+        if result.dimensions != self.dimensions:
+            return (
+                f"the label has {result.dimensions} axes, those before it {self.dimensions}; "
+                f"evaluate images and volumes apart"
+            )
+        if result.names != self.names:
+            return (
+                f"the prediction has the structures {', '.join(result.names)}, those before it "
+                f"{', '.join(self.names)}; all must have as many channels"
+            )
+        before = self._channels.setdefault(result.task.model, result.channels)
+        if result.channels != before:
+            return (
+                f"the prediction has {result.channels} channels, those before it {before}; all "
+                f"of a model must have as many"
+            )
+        return None
 
     def _add_sketch(
         self, model: ModelResult, case: str, region: Region, sketch: CalibrationSketch
     ) -> None:
         if self.folder is not None:
-            sketch.save(self.folder / model.name / "cases" / f"{case}.{region}.npz")
+            folder = self.folder / model.name / "cases"
+            sketch.save(folder / f"{_file_name(case)}.{region}.npz")
         if region in model.sketches:
             model.sketches[region] += sketch
         else:
@@ -130,6 +145,14 @@ class Collector:
                 values[row.region, row.label, name].append(value)
         for where, found in values.items():
             model.means[where] = bootstrap_mean([v for v in found if not np.isnan(v)])
+
+
+def _file_name(case: str) -> str:
+    """Return the name, cut and told apart by a digest if it is too long with a suffix."""
+    text = case.encode()
+    if len(text) <= _LONGEST:
+        return case
+    return f"{text[:_LONGEST].decode(errors='ignore')}.{hashlib.sha256(text).hexdigest()[:8]}"
 
 
 def _add_overlap(scored: dict[str, dict[str, float]], overlap: dict[str, dict[str, float]]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gradsurge.calibration.lesions import lesion_table
+from gradsurge.calibration.lesion_table import lesion_table
 from gradsurge.experiments.evaluation.result import Evaluation, LesionSummary, ModelResult
 from gradsurge.experiments.evaluation.settings import Settings
 

@@ -29,9 +29,17 @@ def worst_looks(
         rows.sort(key=lambda row: (-np.nan_to_num(row.scores["nll"]), row.case))
         for row in rows[:number]:
             task = files[row.model, row.case]
-            structures, volume = read_case(task, evaluation.settings)
-            found.append(_look(task, structures, _scan(images, task.case, volume)))
+            found += _looks(task, evaluation, images)
     return found
+
+
+def _looks(task: CaseTask, evaluation: Evaluation, images: Path | None) -> list[CaseLook]:
+    """Return a look at a case; none if its files changed since it was scored."""
+    try:
+        structures, label, _ = read_case(task, evaluation.settings)
+    except CaseError:
+        return []
+    return [_look(task, structures, label, _scan(images, task.case, label))]
 
 
 def _scan(folder: Path | None, case: str, label: Volume) -> Floats | None:
@@ -43,11 +51,11 @@ def _scan(folder: Path | None, case: str, label: Volume) -> Floats | None:
         return None
 
 
-def _look(task: CaseTask, structures: Structures, image: Floats | None) -> CaseLook:
+def _look(task: CaseTask, structures: Structures, label: Volume, image: Floats | None) -> CaseLook:
     p, truth = structures.probabilities, structures.labels
     error = np.abs(p - truth)
     k = int(error.sum(axis=tuple(range(1, error.ndim))).argmax())
-    cut = _worst_slice(error[k], structures.spacing)
+    cut = _worst_slice(error[k], structures.spacing, nifti=label.affine is not None)
     planes = (
         None if image is None else _plane(image, cut),
         _plane(truth[k], cut),
@@ -66,29 +74,40 @@ def _look(task: CaseTask, structures: Structures, image: Floats | None) -> CaseL
 
 
 class _Cut(NamedTuple):
-    """Where a volume is cut; an image has no axis to cut across."""
+    """Where a volume is cut; an image has no axis to cut across.
 
+    ``nifti``: axes are (x, y, z), and those of the plane go right and up; otherwise (z, y, x), as
+    stacks of pictures have them, and those of the plane go down and right.
+    """
+
+    nifti: bool
     axis: int | None
     position: int
     aspect: float
     name: str
 
 
-def _worst_slice(error: Floats, spacing: tuple[float, ...]) -> _Cut:
-    if error.ndim == 2:
-        return _Cut(None, 0, spacing[0] / spacing[1], "")
+def _worst_slice(error: Floats, spacing: tuple[float, ...], nifti: bool) -> _Cut:
+    axis, position, name = None, 0, ""
+    if error.ndim == 3:
+        axis = _axis_across(spacing, usual=2 if nifti else 0)
+        others = tuple(a for a in range(3) if a != axis)
+        position = int(error.sum(axis=others).argmax())
+        name = f"slice {position + 1} of {error.shape[axis]}, axis {axis + 1}"
+    first, second = (s for a, s in enumerate(spacing) if a != axis)
+    return _Cut(nifti, axis, position, second / first if nifti else first / second, name)
+
+
+def _axis_across(spacing: tuple[float, ...], usual: int) -> int:
+    """Return the axis of the thickest voxels; the usual one if they are as thick there."""
     thickest = int(np.argmax(spacing))
-    axis = 2 if spacing[thickest] == spacing[2] else thickest
-    others = [a for a in range(3) if a != axis]
-    index = int(error.sum(axis=tuple(others)).argmax())
-    aspect = spacing[others[1]] / spacing[others[0]]
-    return _Cut(axis, index, aspect, f"slice {index + 1} of {error.shape[axis]}, axis {axis + 1}")
+    return usual if spacing[usual] > 0.99 * spacing[thickest] else thickest
 
 
 def _plane(array: NDArray[Any], cut: _Cut) -> NDArray[Any]:
-    """Return the slice as it is usually shown, second axis upwards, thinned out if large."""
-    plane = array
-    if cut.axis is not None:
-        plane = np.flip(array.take(cut.position, axis=cut.axis).T, axis=0)
+    """Return the slice as it is usually shown, thinned out if large."""
+    plane = array if cut.axis is None else array.take(cut.position, axis=cut.axis)
+    if cut.nifti:
+        plane = np.flip(plane.T, axis=0)
     step = -(-max(plane.shape) // _MOST_PIXELS)
     return plane[::step, ::step]

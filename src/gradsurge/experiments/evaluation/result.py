@@ -13,8 +13,9 @@ from gradsurge.calibration.reliability import ReliabilityCurve
 from gradsurge.calibration.scores import Bins
 from gradsurge.calibration.sketch import CalibrationSketch
 from gradsurge.calibration.thresholds import ThresholdCurve
+from gradsurge.experiments.comparison import PairedComparison
 from gradsurge.experiments.evaluation.settings import Region, Settings
-from gradsurge.experiments.statistics import MeanInterval, PairedComparison
+from gradsurge.experiments.statistics import MeanInterval
 
 MEAN = "mean"  # the label of rows that average over several structures
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import gradsurge
 from gradsurge.data import find_files, match_cases
+from gradsurge.experiments.comparison import compare
 from gradsurge.experiments.evaluation.case import CaseResult, CaseTask, evaluate_case
 from gradsurge.experiments.evaluation.collect import Collector
 from gradsurge.experiments.evaluation.looks import worst_looks
 from gradsurge.experiments.evaluation.result import Evaluation, ModelResult, Problem
 from gradsurge.experiments.evaluation.scoring import headline_scores
 from gradsurge.experiments.evaluation.settings import Settings
-from gradsurge.experiments.statistics import compare
 from gradsurge.experiments.workers import each_in_order
 
 
@@ -41,7 +41,7 @@ def find_tasks(
         results[name] = ModelResult(name, folder)
         results[name].problems += [Problem(name, *problem) for problem in matching.problems]
         tasks += [
-            CaseTask(name, m.name, m.prediction, m.label, masks.get(m.name, (None,))[0])
+            CaseTask(name, m.name, m.prediction, m.label, masks.get(m.name, ()))
             for m in matching.cases
         ]
     return results, tasks
@@ -78,6 +78,8 @@ def evaluate(
         NothingToScore: not one case could be scored.
     """
     results, tasks = find_tasks(models, labels, settings)
+    if dask is not None:
+        tasks = [task.absolute() for task in tasks]
     on_tasks(len(tasks))
     collector = Collector(results, settings, sketches)
     work = partial(evaluate_case, settings=settings)

@@ -72,6 +72,8 @@ def structures_of(prediction: Volume, label: Volume, settings: Settings) -> Stru
         check_logits(prediction)
     else:
         values = check_probabilities(values, not settings.multilabel, prediction.step)
+        if prediction.affine is None and prediction.step > 0:
+            values = _on_steps(values, prediction.step)
     spacing = label.spacing or prediction.spacing or (1.0,) * label.array.ndim
     if settings.label_sets:
         return _of_sets(values, label.array, settings, spacing)
@@ -111,7 +113,7 @@ def _of_sets(
     truth = np.stack([binarise(label, s.values) for s in sets])
     if settings.multilabel:
         regions = regions_per_channel(values, sets)
-    elif len(sets) == 1 and len(values) <= 2:
+    elif len(sets) == 1 and len(values) <= 2 and 0 not in sets[0].values:
         return _binary(sets[0].name, values, truth[0], logits, spacing)
     else:  # a set's probability is the sum of its classes'; of logits there is no such sum
         regions = regions_from_channels(_softmax(values) if logits else values, sets)
@@ -130,6 +132,16 @@ def _binary(
     if logits:
         p = _sigmoid(values if len(values) == 1 else values[1:] - values[:1])
     return Structures("binary", [name], values, logits, truth, p, truth[None], p > 0.5, spacing)
+
+
+def _on_steps(values: Floats, step: float) -> Floats:
+    """Return k / 255 (or 65535) in float64: every 17th value is the edge of one of 15 bins.
+
+    In float32 it would lie beside the edge, half of the time in the wrong bin.
+    """
+    exact: Floats = np.rint(values / step).astype(np.float64)
+    exact /= round(1.0 / step)
+    return exact
 
 
 def _softmax(logits: Floats) -> Floats:

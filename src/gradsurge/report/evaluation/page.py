@@ -1,0 +1,131 @@
+"""The page: everything that was measured in one file that needs nothing else."""
+
+import base64
+import hashlib
+import os
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from gradsurge.experiments.evaluation.result import Evaluation
+from gradsurge.experiments.evaluation.scoring import DEFINITIONS
+from gradsurge.experiments.statistics import MINIMUM_PAIRS
+from gradsurge.report.evaluation import numbers, titles
+from gradsurge.report.evaluation.comparisons import LEVEL, compared_pairs
+from gradsurge.report.evaluation.diagrams import distribution_views, reliability_views
+from gradsurge.report.evaluation.lesion_tables import lesion_sections
+from gradsurge.report.evaluation.logit_tables import logit_sections
+from gradsurge.report.evaluation.overview import overview
+from gradsurge.report.evaluation.pictures import png_uri
+from gradsurge.report.evaluation.score_tables import headline_table, region_tables
+from gradsurge.report.evaluation.thresholds import START, slider_data, threshold_views
+from gradsurge.report.evaluation.worst_cases import worst_cases
+from gradsurge.report.figures import case_look, reliability
+
+_PACKAGE = "gradsurge.report.evaluation"
+
+
+def write_report(evaluation: Evaluation, file: Path) -> None:
+    """Write the report of an evaluation as one HTML file; a reader never sees half of it.
+
+    The page asks for nothing outside of itself. Names of cases, models and folders are text
+    whatever they hold, and the page's policy runs no script but its own.
+    """
+    # File names that are not UTF-8 reach us as lone surrogates, which cannot be written.
+    page = render(evaluation).encode("utf-8", errors="replace")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(page)
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def render(evaluation: Evaluation) -> str:
+    """Return the page's text."""
+    style, script = _asset("report.css"), _asset("report.js")
+    return (
+        _environment()
+        .get_template("report.html.jinja")
+        .render(
+            **_content(evaluation),
+            # Ours, not a user's; the policy below lets exactly these two through.
+            style=Markup(style),
+            script=Markup(script),
+            policy=_policy(style, script),
+        )
+    )
+
+
+def _content(evaluation: Evaluation) -> dict[str, Any]:
+    summary, views = overview(evaluation), threshold_views(evaluation)
+    return {
+        "evaluation": evaluation,
+        "overview": summary,
+        "headline": headline_table(evaluation),
+        "region_tables": region_tables(evaluation),
+        "primary": titles.region_title(evaluation.settings.regions[0], evaluation.settings),
+        "subject": titles.structure_title(evaluation.headline) if evaluation.labels else "",
+        "reliability": reliability_views(evaluation),
+        "few": reliability.FEW,
+        "distributions": distribution_views(evaluation),
+        "thresholds": views,
+        "start": START,
+        "slider": slider_data(views, summary.models),
+        "pairs": compared_pairs(evaluation),
+        "level": LEVEL,
+        "minimum_pairs": MINIMUM_PAIRS,
+        "lesions": lesion_sections(evaluation),
+        "logits": logit_sections(evaluation),
+        "worst": worst_cases(evaluation),
+        "bars": {
+            "probability": png_uri(case_look.colour_bar(case_look.PROBABILITY_COLOURS)),
+            "error": png_uri(case_look.colour_bar(case_look.ERROR_COLOURS)),
+        },
+        "definitions": DEFINITIONS,
+    }
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(_PACKAGE, "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "score": numbers.score,
+        "count": numbers.count,
+        "percent": numbers.percent,
+        "p_value": numbers.p_value,
+        "score_title": titles.score_title,
+        "better": titles.better,
+    }
+    environment.globals |= {"interval": numbers.interval}
+    environment.tests["finite"] = numbers.finite
+    # Jinja's tojson escapes what could end a script; NaN would be no JSON, and must not pass.
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return environment
+
+
+def _asset(name: str) -> str:
+    return files(_PACKAGE).joinpath("assets", name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Allow pictures inside the page, its own style and its own script; nothing else."""
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; "
+        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
