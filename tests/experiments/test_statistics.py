@@ -9,7 +9,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradsurge.experiments.statistics import bootstrap_mean, compare, holm, wilcoxon_p_value
+from gradsurge.experiments.comparison import compare
+from gradsurge.experiments.statistics import bootstrap_mean, holm, wilcoxon_p_value
 
 
 def wilcoxon_by_sign_flips(d):

@@ -6,8 +6,9 @@ sorted into the uniform bins. Blocks are read by several threads and summed in t
 the result does not depend on the number of threads.
 """
 
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -27,18 +28,17 @@ from gradsurge.calibration.histogram import (
 
 BLOCK = 1 << 18
 QUIET = 4e-5  # below this, two terms of -log(1-p) leave 2e-14
-_GROUP = 8  # blocks in flight: bounds the memory that busy voxels wait in
+_BUSY = 1 << 17  # busy voxels that are sorted at a time
 
 
 class _Read(NamedTuple):
-    """A block: its quiet voxels summed, its busy ones picked out."""
+    """A block: its quiet voxels summed, its busy ones picked out, by outcome."""
 
     quiet: int
     total: float
     squares: float
     tail: Counts
-    p: Floats
-    y: Flags
+    busy: tuple[Floats, Floats]
 
 
 def fill(histogram: Histogram, p: NDArray[np.floating], y: Flags, nll: float | None = None) -> None:
@@ -51,6 +51,21 @@ def fill(histogram: Histogram, p: NDArray[np.floating], y: Flags, nll: float | N
         nll: the sum of -log P(y), where it is known better than p can tell: from logits.
     """
     before, clipped = histogram.nll, histogram.clipped
+    waiting: list[_Read] = []
+    for block in _blocks(p, y, histogram.resolution):
+        _add_quiet(histogram, block)
+        waiting.append(block)
+        # A call for each small piece would cost more, and many waiting ones memory.
+        if sum(no.size + yes.size for *_, (no, yes) in waiting) >= _BUSY:
+            _add_busy(histogram, waiting)
+            waiting = []
+    _add_busy(histogram, waiting)
+    if nll is not None:
+        histogram.nll, histogram.clipped = before + nll, clipped
+
+
+def _blocks(p: NDArray[np.floating], y: Flags, resolution: int) -> Iterator[_Read]:
+    """Yield the blocks in their order, read by several threads a few ahead."""
     starts = range(0, p.size, BLOCK)
     threads = max(1, min(torch.get_num_threads(), len(starts)))
     free = SimpleQueue[_Scratch]()
@@ -60,21 +75,22 @@ def fill(histogram: Histogram, p: NDArray[np.floating], y: Flags, nll: float | N
     def read(start: int) -> _Read:
         scratch, piece = free.get(), slice(start, start + BLOCK)
         try:
-            return _read(p[piece], y[piece], histogram.resolution, scratch)
+            return _read(p[piece], y[piece], resolution, scratch)
         finally:
             free.put(scratch)
 
+    if threads == 1:
+        yield from map(read, starts)
+        return
     # A pool a call, not a lasting one: its threads would not survive a fork of the process.
     with ThreadPoolExecutor(threads) as pool:
-        each = map if threads == 1 else pool.map
-        for first in range(0, len(starts), _GROUP):
-            reads = list(each(read, starts[first : first + _GROUP]))
-            for block in reads:
-                _add_quiet(histogram, block)
-            for busy_p, busy_y in _gathered(reads):
-                _add_busy(histogram, busy_p, busy_y)
-    if nll is not None:
-        histogram.nll, histogram.clipped = before + nll, clipped
+        ahead: deque[Future[_Read]] = deque()
+        for start in starts:
+            ahead.append(pool.submit(read, start))
+            if len(ahead) > 2 * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
 
 
 class _Scratch:
@@ -100,7 +116,9 @@ def _read(p: NDArray[np.floating], y: Flags, resolution: int, scratch: _Scratch)
     tail[0] -= where.size  # the busy ones, which stood in as zeros
     total = float(exact.sum())
     squares = float(np.einsum("i,i->", exact, exact))  # not by BLAS, whose threads would wait
-    return _Read(n - where.size, total, squares, tail, p[where].astype(np.float64), y[where])
+    values, outcomes = p[where].astype(np.float64), y[where]
+    busy_ones = values[~outcomes], values[outcomes]
+    return _Read(n - where.size, total, squares, tail, busy_ones)
 
 
 def _add_quiet(histogram: Histogram, read: _Read) -> None:
@@ -111,37 +129,45 @@ def _add_quiet(histogram: Histogram, read: _Read) -> None:
     histogram.tails[0, 0, : read.tail.size] += read.tail
 
 
-def _gathered(reads: list[_Read]) -> Iterator[tuple[Floats, Flags]]:
-    """Yield the busy voxels in pieces of about a block: a call for each small piece costs more."""
-    waiting: list[_Read] = []
-    for read in [*reads, None]:
-        if waiting and (read is None or sum(w.p.size for w in waiting) + read.p.size > BLOCK):
-            yield np.concatenate([w.p for w in waiting]), np.concatenate([w.y for w in waiting])
-            waiting = []
-        if read is not None:
-            waiting.append(read)
+def _add_busy(histogram: Histogram, reads: list[_Read]) -> None:
+    for outcome in (0, 1):
+        pieces = [read.busy[outcome] for read in reads]
+        if any(piece.size for piece in pieces):
+            p = np.concatenate(pieces)
+            _add_bins(histogram, outcome, p)
+            _add_costs(histogram, outcome, p)
 
 
-def _add_busy(histogram: Histogram, p: Floats, y: Flags) -> None:
-    size, outcome = histogram.resolution, y.astype(np.int64)
+def _add_bins(histogram: Histogram, outcome: int, p: Floats) -> None:
+    size = histogram.resolution
     upper, rest = _places(p, size)
-    bins = upper.astype(np.int64) - 1 + size * outcome
-    counts = np.bincount(bins, minlength=2 * size).reshape(2, size)
-    histogram.counts += counts
+    bins = upper.astype(np.int64)
+    bins -= 1
+    counts = np.bincount(bins, minlength=size)
+    histogram.counts[outcome] += counts
     # Σp = Σ(p - edge) + n edge: a running sum of p itself would lose 1e-11 on equal values.
-    rests = np.bincount(bins, rest, 2 * size).reshape(2, size)
-    histogram.sums += counts * (np.arange(1, size + 1) / size) + rests
+    histogram.sums[outcome] += counts * (np.arange(1, size + 1) / size)
+    histogram.sums[outcome] += np.bincount(bins, rest, size)
     on_edge = bins[rest == 0.0]
     if on_edge.size:
-        histogram.edges += np.bincount(on_edge, minlength=2 * size).reshape(2, size)
-    error = np.abs(outcome - p)
-    histogram.squares += float(np.square(error).sum())
-    truth = np.where(y, p, 1.0 - p)
+        histogram.edges[outcome] += np.bincount(on_edge, minlength=size)
+    low, high = p <= TAIL_START / size, p >= (size - TAIL_START) / size
+    _add_tail(histogram.tails[outcome, 0], p[low])
+    _add_tail(histogram.tails[outcome, 1], 1.0 - p[high])
+
+
+def _add_tail(tail: Counts, distance: Floats) -> None:
+    bins = np.minimum(tail_bins(distance.astype(np.float32)), tail.size - 1)
+    tail += np.bincount(bins, minlength=tail.size)
+
+
+def _add_costs(histogram: Histogram, outcome: int, p: Floats) -> None:
+    other = 1.0 - p
+    truth, error = (p, other) if outcome else (other, p)
+    histogram.squares += float(np.einsum("i,i->", error, error))
     histogram.clipped += int(np.count_nonzero(truth < CLIP))
     # Logarithm by torch, which is faster; sum by NumPy, whose order no number of threads changes.
     histogram.nll -= float(torch.from_numpy(np.maximum(truth, CLIP)).log_().numpy().sum())
-    _add_tail(histogram, 0, p, outcome, np.flatnonzero(p <= TAIL_START / size))
-    _add_tail(histogram, 1, 1.0 - p, outcome, np.flatnonzero(p >= (size - TAIL_START) / size))
 
 
 def _places(p: Floats, size: int) -> tuple[Floats, Floats]:
@@ -155,12 +181,3 @@ def _places(p: Floats, size: int) -> tuple[Floats, Floats]:
         upper[odd] = np.maximum(np.searchsorted(edges, p[odd]), 1)
         rest[odd] = p[odd] - upper[odd] / size
     return upper, rest
-
-
-def _add_tail(
-    histogram: Histogram, end: int, distance: Floats, outcome: Counts, where: NDArray[np.intp]
-) -> None:
-    number = histogram.tails.shape[-1]
-    bins = np.minimum(tail_bins(distance[where].astype(np.float32)), number - 1)
-    counted = np.bincount(bins + number * outcome[where], minlength=2 * number)
-    histogram.tails[:, end] += counted.reshape(2, number)

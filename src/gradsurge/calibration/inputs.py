@@ -125,7 +125,12 @@ def check_sums(p: Tensor, tolerance: float = 0.02) -> None:
 
 def flags_of(labels: Tensor, value: int) -> Flags:
     """Return where the labels have a value, as a NumPy array."""
-    found: Flags = (
-        labels if labels.dtype == torch.bool and value == 1 else labels == value
-    ).numpy()
+    found: Flags = (labels == value).numpy()
+    return found
+
+
+def as_flags(labels: Tensor) -> Flags:
+    """Return labels that are known to be 0 or 1 as booleans; bytes need no copy."""
+    narrow = labels.dtype in (torch.uint8, torch.int8)
+    found: Flags = (labels.view(torch.bool) if narrow else labels.bool()).numpy()
     return found

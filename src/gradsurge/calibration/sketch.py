@@ -1,6 +1,5 @@
 """The statistic at the centre of measuring: one pass over the voxels, any question afterwards."""
 
-from collections.abc import Iterator
 from copy import deepcopy
 from os import PathLike
 from typing import Literal, Self
@@ -17,11 +16,12 @@ from gradsurge.calibration.histogram import CLIP, RESOLUTION, Floats, Histogram
 from gradsurge.calibration.sketch_scores import SketchScores
 from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES, nll_ladder
 from gradsurge.calibration.top_label import binary_top_label, doubts
+from gradsurge.calibration.voxels import Voxels
 
 Kind = Literal["binary", "multiclass", "multilabel"]
 KINDS: tuple[Kind, ...] = ("binary", "multiclass", "multilabel")
 _CHUNK = 1 << 21  # voxels that are turned to float64 at a time
-_Chunk = tuple[Tensor, Tensor]
+_VIEW = 1 << 24  # voxels at a time where they are only looked at
 
 
 class CalibrationSketch(SketchScores):
@@ -79,13 +79,14 @@ class CalibrationSketch(SketchScores):
             labels: class indices (N, *S) or (N, 1, *S); multilabel 0 or 1, (N, C, *S).
             mask: boolean, (N, *S), true where a voxel counts; all if left out.
         """
-        scores, flat, flags = self._prepared("probabilities", probabilities, labels, mask)
-        for p, y in self._chunks(scores, flat, flags):
+        voxels = Voxels("probabilities", probabilities, labels, mask, self.kind, self.classes)
+        size = _CHUNK if self.kind == "multiclass" else _VIEW
+        for p, y in voxels.chunks(size):
             inputs.check_range("probabilities", p, 0.0, 1.0)
             if self.kind != "multilabel" and len(p) > 1:
                 inputs.check_sums(p)
             inputs.check_labels(y, 2 if self.kind == "multilabel" else self.classes)
-        for p, y in self._chunks(scores, flat, flags):
+        for p, y in voxels.chunks(size):
             if self.kind == "multiclass":
                 self._add_joint(p, y, -p.double().clamp_min(CLIP).log())
                 self.joint_clipped += int((p.gather(0, y[None].long()) < CLIP).sum())
@@ -104,11 +105,11 @@ class CalibrationSketch(SketchScores):
         Nothing saturates and nothing is clipped: probabilities and likelihoods are computed from
         the logits in float64. One binary channel is the logit of the foreground.
         """
-        scores, flat, flags = self._prepared("logits", logits, labels, mask)
-        for z, y in self._chunks(scores, flat, flags):
+        voxels = Voxels("logits", logits, labels, mask, self.kind, self.classes)
+        for z, y in voxels.chunks(_CHUNK):
             inputs.check_range("logits", z, -np.inf, np.inf)
             inputs.check_labels(y, 2 if self.kind == "multilabel" else self.classes)
-        for z, y in self._chunks(scores, flat, flags):
+        for z, y in voxels.chunks(_CHUNK):
             exact = z.double()
             if self.kind == "multiclass":
                 log_p = exact.log_softmax(0)
@@ -171,38 +172,9 @@ class CalibrationSketch(SketchScores):
         """Read what `save` wrote; nothing is unpickled."""
         return sketch_file.load(cls, file)
 
-    def _prepared(
-        self,
-        name: str,
-        scores: ArrayLike | Tensor,
-        labels: ArrayLike | Tensor,
-        mask: ArrayLike | Tensor | None,
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        given = inputs.as_tensor("labels", labels)
-        found, targets = inputs.planes(
-            name, inputs.as_tensor(name, scores), given, self.kind, self.classes
-        )
-        voxels = given.shape[:1] + given.shape[2:] if self.kind == "multilabel" else given.shape
-        return found, targets, inputs.as_mask(mask, voxels, len(found))
-
-    def _chunks(self, scores: Tensor, labels: Tensor, mask: Tensor | None) -> Iterator[_Chunk]:
-        """Yield (channels, V) scores and labels (V,), multilabel (channels, V), piece by piece."""
-        for n in range(len(scores)):
-            z, y = scores[n].flatten(1), labels[n]
-            y = y.flatten(1) if self.kind == "multilabel" else y.reshape(1, -1)
-            flags = None if mask is None else mask[n]
-            for start in range(0, z.shape[1], _CHUNK):
-                piece = slice(start, start + _CHUNK)
-                values, targets = z[:, piece], y[:, piece]
-                if flags is not None:
-                    values, targets = values[:, flags[piece]], targets[:, flags[piece]]
-                if values.dtype not in (torch.float32, torch.float64):
-                    values = values.float()
-                yield values, targets if self.kind == "multilabel" else targets[0]
-
     def _add_separate(self, p: Tensor, y: Tensor, nll: list[float] | None = None) -> None:
         for k, histogram in enumerate(self.histograms):
-            outcome = inputs.flags_of(y[k] if self.kind == "multilabel" else y, 1)
+            outcome = inputs.as_flags(y[k] if self.kind == "multilabel" else y)
             channel = p[k] if self.kind == "multilabel" else p[-1]
             fill(histogram, channel.numpy(), outcome, None if nll is None else nll[k])
 
