@@ -111,10 +111,11 @@ def check_range(name: str, scores: Tensor, low: float, high: float) -> None:
         raise ValueError(f"{name}: expected {limits}, got {least:g} .. {most:g}{hint}")
 
 
-def check_sums(p: Tensor, tolerance: float = 0.02) -> None:
+def check_sums(p: Tensor) -> None:
     """Refuse exclusive classes (C, V) that do not sum to 1; 8-bit storage is within tolerance."""
     if not p.numel():
         return
+    tolerance = max(0.02, len(p) / 255)
     least, most = (float(v) for v in torch.aminmax(p.sum(0)))
     if least < 1.0 - tolerance or most > 1.0 + tolerance:
         raise ValueError(

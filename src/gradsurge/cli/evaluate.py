@@ -187,6 +187,7 @@ def _run(
             )
         except NothingToScore as error:
             print_problems(error.problems)
+            typer.echo(f"gradsurge: error: {error}", err=True)
             raise typer.Exit(1) from error
         except (ValueError, WorkerError) as error:
             typer.echo(f"gradsurge: error: {error}", err=True)

@@ -28,7 +28,9 @@ def print_problems(problems: Sequence[Problem]) -> None:
     for problem in problems:
         line = " ".join(f"{problem.model}: {problem.case}: {problem.message}".split())
         typer.echo(f"gradsurge: problem: {line}", err=True)
-    if problems:
+    if len(problems) == 1:
+        typer.echo("gradsurge: 1 problem; this case is left out", err=True)
+    elif problems:
         typer.echo(f"gradsurge: {len(problems)} problems; these cases are left out", err=True)
 
 
@@ -48,7 +50,8 @@ def _scores(evaluation: Evaluation, region: Region) -> Table:
             keys = [Text(model.name), Text(label)][: 1 + several]
             means = [model.means.get((region, label, name)) for name in names]
             found = [_number(mean.mean) if mean else "–" for mean in means]
-            table.add_row(*keys, f"{len(model.cases)} cases", *found)
+            number = len(model.cases)
+            table.add_row(*keys, f"{number} case{'s' if number != 1 else ''}", *found)
             table.add_row(*[""] * len(keys), "pooled", *_pooled(model, region, label, names))
     return table
 
@@ -68,18 +71,19 @@ def _pooled(model: ModelResult, region: Region, label: str, names: Sequence[str]
 
 def _comparison(evaluation: Evaluation) -> Table:
     table = Table(
-        title="Paired over cases: mean difference [95 % interval], Wilcoxon's p, Holm-corrected",
+        title="Paired over cases: mean difference [95 % interval], Wilcoxon's p by Holm",
         title_justify="left",
     )
-    for heading in ("models", "score", "cases", "difference", "p", "p (Holm)"):
-        table.add_column(heading, justify="left" if heading in ("models", "score") else "right")
+    for heading in ("models", "score"):
+        table.add_column(heading)
+    for heading in ("cases", "difference", "p (Holm)"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for c in evaluation.comparisons:
         table.add_row(
             Text(f"{c.first} − {c.second}"),
             c.metric.replace("_", " ").upper(),
             str(c.cases),
             _interval(c.difference),
-            _number(c.p_value),
             _number(c.adjusted_p_value),
         )
     return table

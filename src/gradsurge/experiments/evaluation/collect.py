@@ -144,6 +144,8 @@ class Collector:
             for name, value in row.scores.items():
                 values[row.region, row.label, name].append(value)
         for where, found in values.items():
+            if where[-1] in ("voxels", "positives"):  # counts, not scores
+                continue
             model.means[where] = bootstrap_mean([v for v in found if not np.isnan(v)])
 
 

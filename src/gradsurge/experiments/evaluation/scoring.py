@@ -9,7 +9,8 @@ from gradsurge.experiments.evaluation.settings import Settings
 
 # name -> what a page says of it; the order is that of columns.
 DEFINITIONS = {
-    "nll": "Negative log-likelihood: mean of -log P(label), in nats. Lower is better.",
+    "nll": "Negative log-likelihood: mean of -log P(label), in nats. Lower is better. The mean row "
+    "of exclusive classes is the joint one, of the class that is true.",
     "brier": "Brier score: mean of (p - y)² of the structure. Lower is better.",
     "brier_sum": "Brier score summed over classes; for two classes twice the other form.",
     "ece": "Expected calibration error of the structure's probability: |mean p - frequency| in "
