@@ -5,7 +5,7 @@ alone; 10⁹ voxels streamed; a folder of cases. All times of a table are taken 
 turns; medians are shown. Memory is the growth of the process's high-water mark, each contender in a
 fresh process.
 
-``python benchmarks/calibration.py [--size 256] [--rounds 7] [--stream 1e9] [--cases 200] [--json F]``
+``python benchmarks/calibration.py [--size 256] [--rounds 7] [--stream 1e9] [--cases 200] [--json]``
 """
 
 import argparse
@@ -36,12 +36,23 @@ Volume = tuple[NDArray[np.float32], NDArray[np.uint8]]
 BINS = 15
 
 
-def volume(size: int, seed: int = 0) -> Volume:
-    """Return probabilities of a ball with a soft, noisy boundary, and labels a bit off them."""
+# Radius of a ball in a cube of side 2, and how steeply its logit falls off.
+KINDS = {"lesion": (0.15, 40.0), "organ": (0.5, 25.0), "even": (0.0, 0.0)}
+
+
+def volume(size: int, seed: int = 0, kind: str = "lesion") -> Volume:
+    """Return probabilities of a ball with a soft, noisy boundary, and labels a bit off them.
+
+    "even" is no image: p is spread evenly over [0, 1], the worst case for a sketch.
+    """
     rng = np.random.default_rng(seed)
+    if kind == "even":
+        p = rng.random((size,) * 3, dtype=np.float32)
+        return p, (rng.random(p.shape, dtype=np.float32) < p).astype(np.uint8)
+    centre, steepness = KINDS[kind]
     axis = np.linspace(-1, 1, size, dtype=np.float32)
     radius = np.sqrt(axis[:, None, None] ** 2 + axis[None, :, None] ** 2 + axis[None, None] ** 2)
-    logit = 24 * (0.3 - radius)
+    logit = steepness * (centre - radius)
     logit += rng.standard_normal(logit.shape, dtype=np.float32)
     truth = rng.random(logit.shape, dtype=np.float32) < 1 / (1 + np.exp(-0.8 * logit))
     p = torch.from_numpy(logit).sigmoid().numpy()
@@ -115,28 +126,25 @@ def _resident_kb() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
-def volume_table(size: int, rounds: int, console: Console) -> dict[str, object]:
-    p, y = volume(size)
-    truth, values = exact(p, y), {name: run(p, y) for name, run in CONTENDERS.items()}
-    times = median_ms(p, y, rounds)
+def volume_tables(size: int, rounds: int, console: Console) -> dict[str, object]:
     memory = {name: _in_fresh_process(name, size) for name in CONTENDERS}
-    first, mine = next(iter(times)), next(iter(times.values()))
-    table = Table("256³ = 2²⁴ voxels" if size == 256 else f"{size}³ voxels", "ms", "/ ours")
-    for heading in ("peak MB", "/ ours", "ECE", "off by"):
-        table.add_column(heading, justify="right")
-    for name, ms in times.items():
-        table.add_row(
-            name,
-            f"{ms:.0f}",
-            f"{ms / mine:.1f}",
-            f"{memory[name]:.0f}",
-            f"{memory[name] / memory[first]:.1f}",
-            f"{values[name]:.6e}",
-            f"{abs(values[name] - truth):.1e}",
-        )
-    table.add_row("exact (float64)", "", "", "", "", f"{truth:.6e}", "")
-    console.print(table)
-    return {"ms": times, "peak_mb": memory, "ece": values, "exact_ece": truth}
+    found: dict[str, object] = {"peak_mb": memory}
+    for kind in KINDS:
+        p, y = volume(size, kind=kind)
+        truth, values = exact(p, y), {name: run(p, y) for name, run in CONTENDERS.items()}
+        times = median_ms(p, y, rounds)
+        mine = next(iter(times.values()))
+        table = Table(f"{size}³ voxels, {kind}, {y.mean():.2%} foreground", "ms", "/ ours")
+        for heading in ("peak MB", "/ ours", "ECE", "off by"):
+            table.add_column(heading, justify="right")
+        for name, ms in times.items():
+            peak = [f"{memory[name]:.0f}", f"{memory[name] / next(iter(memory.values())):.1f}"]
+            off = f"{abs(values[name] - truth):.1e}"
+            table.add_row(name, f"{ms:.0f}", f"{ms / mine:.1f}", *peak, f"{values[name]:.4e}", off)
+        table.add_row("exact (float64)", "", "", "", "", f"{truth:.4e}", "")
+        console.print(table)
+        found[kind] = {"ms": times, "ece": values, "exact_ece": truth}
+    return found
 
 
 def _in_fresh_process(name: str, size: int) -> float:
@@ -218,7 +226,7 @@ def main() -> None:
     console = Console(width=120)
     found: dict[str, object] = {
         **provenance(),
-        "volume": volume_table(args.size, args.rounds, console),
+        "volumes": volume_tables(args.size, args.rounds, console),
         "stream": stream_table(int(args.stream), console),
         "folder": folder_table(args.cases, console),
     }
