@@ -13,6 +13,7 @@ from torch.nn.functional import logsigmoid
 from gradsurge.calibration import inputs, sketch_file
 from gradsurge.calibration.filling import fill
 from gradsurge.calibration.histogram import CLIP, RESOLUTION, Floats, Histogram
+from gradsurge.calibration.one_against_rest import one_against_rest_nll
 from gradsurge.calibration.sketch_scores import SketchScores
 from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES, nll_ladder
 from gradsurge.calibration.top_label import binary_top_label, doubts
@@ -113,7 +114,8 @@ class CalibrationSketch(SketchScores):
             exact = z.double()
             if self.kind == "multiclass":
                 log_p = exact.log_softmax(0)
-                self._add_joint(log_p.exp(), y, -log_p)
+                p = log_p.exp()
+                self._add_joint(p, y, -log_p, one_against_rest_nll(p, -log_p, y))
                 continue
             gap = exact[1:] - exact[:1] if self.kind == "binary" and len(z) == 2 else exact
             costs = -logsigmoid(torch.where(y.bool(), gap, -gap))
@@ -178,13 +180,16 @@ class CalibrationSketch(SketchScores):
             channel = p[k] if self.kind == "multilabel" else p[-1]
             fill(histogram, channel.numpy(), outcome, None if nll is None else nll[k])
 
-    def _add_joint(self, p: Tensor, y: Tensor, costs: Tensor) -> None:
+    def _add_joint(
+        self, p: Tensor, y: Tensor, costs: Tensor, nll: list[float] | None = None
+    ) -> None:
         """Count exclusive classes: p and ``costs`` = -log p are (C, V)."""
         for c, histogram in enumerate(self.histograms):
-            fill(histogram, p[c].numpy(), inputs.flags_of(y, c))
+            known = None if nll is None else nll[c]
+            fill(histogram, p[c].numpy(), inputs.flags_of(y, c), known)
         confidence, predicted = p.max(0)
         doubt = doubts(confidence.double(), self.mistakes.resolution)
         fill(self.mistakes, doubt.numpy(), (predicted != y).numpy())
         targets = y.long()
         self.joint_nll += float(costs.gather(0, targets[None]).numpy().sum())
-        self.ladder = self.ladder + nll_ladder(-costs.T, targets)
+        self.ladder = self.ladder + nll_ladder(-costs, targets)

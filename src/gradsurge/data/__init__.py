@@ -12,6 +12,7 @@ from gradsurge.data.predictions import read_prediction
 from gradsurge.data.regions import (
     binarise,
     check_class_labels,
+    logits_of_sets,
     regions_from_channels,
     regions_per_channel,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "check_probabilities",
     "find_files",
     "find_image",
+    "logits_of_sets",
     "match_cases",
     "parse_label_set",
     "read_image",

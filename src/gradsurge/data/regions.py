@@ -58,6 +58,37 @@ def regions_from_channels(probabilities: NDArray[Any], sets: Sequence[LabelSet])
     return regions
 
 
+def logits_of_sets(logits: NDArray[Any], sets: Sequence[LabelSet]) -> NDArray[np.float64]:
+    """Return the log-odds of each label set: (C, *S) logits of exclusive classes -> (K, *S).
+
+    The odds of a set are the sum of exp(z) of its classes over that of the others: nothing
+    saturates. One channel is the logit of class 1 against class 0.
+
+    >>> logits_of_sets(np.array([[0.0], [1.0], [50.0]]), [LabelSet("both", (1, 2))])
+    array([[50.]])
+
+    Raises:
+        CaseError: a set has classes the prediction has no channel for, or all of them.
+    """
+    z = np.concatenate((np.zeros_like(logits), logits)) if len(logits) == 1 else logits
+    for group in sets:
+        if max(group.values) >= len(z):
+            raise CaseError(_no_channel(group, len(logits)))
+        if len(group.values) == len(z):
+            raise CaseError(f"label set {group} holds all classes: there is nothing else to tell")
+    found = [_log_odds(z, group) for group in sets]
+    return np.stack(found)
+
+
+def _log_odds(z: NDArray[Any], group: LabelSet) -> NDArray[np.float64]:
+    from scipy.special import logsumexp
+
+    inside = np.isin(np.arange(len(z)), group.values)
+    wide = z.astype(np.float64)
+    odds: NDArray[np.float64] = logsumexp(wide[inside], axis=0) - logsumexp(wide[~inside], axis=0)
+    return odds
+
+
 def regions_per_channel(probabilities: NDArray[Any], sets: Sequence[LabelSet]) -> NDArray[Any]:
     """Return (K, *S) of a prediction whose channels may overlap: channel k is the k-th set.
 

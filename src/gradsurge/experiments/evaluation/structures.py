@@ -15,6 +15,7 @@ from gradsurge.data import (
     check_class_labels,
     check_logits,
     check_probabilities,
+    logits_of_sets,
     regions_from_channels,
     regions_per_channel,
 )
@@ -115,9 +116,10 @@ def _of_sets(
         regions = regions_per_channel(values, sets)
     elif len(sets) == 1 and len(values) <= 2 and 0 not in sets[0].values:
         return _binary(sets[0].name, values, truth[0], logits, spacing)
-    else:  # a set's probability is the sum of its classes'; of logits there is no such sum
-        regions = regions_from_channels(_softmax(values) if logits else values, sets)
-        logits = False
+    elif logits:
+        regions = logits_of_sets(values, sets)
+    else:
+        regions = regions_from_channels(values, sets)
     if len(sets) == 1:
         return _binary(sets[0].name, regions, truth[0], logits, spacing)
     p = _sigmoid(regions) if logits else regions
