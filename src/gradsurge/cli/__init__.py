@@ -9,6 +9,8 @@ import gradsurge
 from gradsurge.cli.demo import demo
 from gradsurge.cli.evaluate import evaluate
 from gradsurge.cli.figures import figures
+from gradsurge.cli.inspect import inspect
+from gradsurge.cli.prepare import prepare
 from gradsurge.cli.recalibrate import recalibrate
 
 app = typer.Typer(
@@ -19,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(prepare)
+app.command()(inspect)
 app.command()(evaluate)
 app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(figures, name="figures")

@@ -1,0 +1,137 @@
+"""``gradsurge prepare``: from raw scans, or from nothing, to a store."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from gradsurge.cli.output import check_directory, progress_bar
+
+if TYPE_CHECKING:
+    from gradsurge.data.datasets import Dataset
+    from gradsurge.experiments.preparing import Preparation
+
+
+def prepare(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="fives, inbreast, brats-mets, kits, chase, nnunet, images; or a phantom: "
+            "lesions-2d, lesions-3d, vessels-2d, organs-3d.",
+        ),
+    ],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[RAW] OUT",
+            help="Folder of the raw data, which phantoms do not have, and folder for the store.",
+        ),
+    ],
+    seed: Annotated[int, typer.Option(help="Of the splits, and of phantoms.", min=0)] = 0,
+    cases: Annotated[
+        int | None, typer.Option(help="How many phantoms; 100 if left out.", min=1)
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="N,N[,N]", help="Voxels of a phantom along each axis.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.", min=0)
+    ] = 1,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Work on this Dask cluster.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Bring raw scans into a store, which training reads patches from.
+
+    gradsurge prepare nnunet Dataset004_Hippocampus stores/hippocampus
+
+    gradsurge prepare lesions-2d stores/phantoms --cases 100 --size 128,128
+
+    Run it again after an interruption, or when files changed: only what is missing or made of
+    other files or settings is prepared. What cannot be read is listed in failures.json.
+    """
+    with progress_bar("looking", total=1) as (bar, task):
+        from gradsurge.experiments.preparing import DiskFull, NothingToPrepare
+        from gradsurge.experiments.preparing import prepare as run
+        from gradsurge.experiments.workers import WorkerError
+
+        chosen, raw, out = _choose(dataset, folders, cases, size, seed)
+        try:
+            found = run(
+                chosen,
+                raw,
+                out,
+                seed=seed,
+                jobs=jobs,
+                dask=dask,
+                on_tasks=lambda n: bar.update(task, description="preparing", total=n),
+                on_case=lambda done: bar.update(task, description=escape(done.case), advance=1),
+            )
+        except NothingToPrepare as error:
+            _print_failures(error.failures)
+            _fail(error)
+        except (ValueError, DiskFull, WorkerError) as error:
+            _fail(error)
+    if as_json:
+        typer.echo(json.dumps({"store": str(out), **vars(found)}, indent=2))
+    else:
+        _print_counts(found, out)
+    _print_failures(found.failures)
+    raise typer.Exit(1 if found.failures else 0)
+
+
+def _choose(
+    name: str, folders: list[Path], cases: int | None, size: str | None, seed: int
+) -> tuple["Dataset", Path, Path]:
+    """Return the data set, its raw folder and the folder of the store."""
+    from gradsurge.data.datasets import DATASETS
+    from gradsurge.data.phantoms import PHANTOMS
+    from gradsurge.experiments.phantom_set import PhantomSet
+
+    *raw, out = folders
+    check_directory(out)
+    if name in PHANTOMS:
+        if raw:
+            raise typer.BadParameter(f"{name} has no raw data: gradsurge prepare {name} OUT")
+        try:
+            return PhantomSet(name, cases or 100, _parse_size(size), seed), Path(), out
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+    if name not in DATASETS:
+        known = ", ".join((*DATASETS, *PHANTOMS))
+        raise typer.BadParameter(f"unknown data set {name!r}; known: {known}")
+    if len(raw) != 1:
+        raise typer.BadParameter(f"expected two folders: gradsurge prepare {name} RAW OUT")
+    if cases is not None or size is not None:
+        raise typer.BadParameter("--cases and --size are for phantoms")
+    return DATASETS[name](), raw[0], out
+
+
+def _parse_size(text: str | None) -> list[int] | None:
+    try:
+        return None if text is None else [int(n) for n in text.split(",")]
+    except ValueError as error:
+        raise typer.BadParameter(f"--size: expected numbers like 128,128, got {text!r}") from error
+
+
+def _print_counts(found: "Preparation", out: Path) -> None:
+    for case in found.removed:
+        typer.echo(f"removed, no longer in the raw folder: {case}")
+    typer.echo(
+        f"{len(found.prepared)} cases prepared, {len(found.unchanged)} unchanged, "
+        f"{len(found.removed)} removed, {len(found.failures)} failed: {out}"
+    )
+
+
+def _print_failures(failures: list[tuple[str, str]]) -> None:
+    for case, problem in failures:
+        typer.echo(f"gradsurge: problem: {' '.join(f'{case}: {problem}'.split())}", err=True)
+
+
+def _fail(error: Exception) -> None:
+    typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
+    raise typer.Exit(1) from error
