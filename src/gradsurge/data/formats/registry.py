@@ -1,18 +1,10 @@
-"""File suffixes, the stems before them, and the one boundary where readers' errors are caught."""
+"""File suffixes, the stems before them, and the reader of each."""
 
-import lzma
-import struct
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from nibabel.filebasedimages import ImageFileError
-from nibabel.spatialimages import HeaderDataError
-from nibabel.wrapstruct import WrapStructError
-
-from gradsurge.data.case_error import CaseError, printable, shown
+from gradsurge.data.case_error import CaseError, shown
+from gradsurge.data.formats.faults import reading
 from gradsurge.data.formats.nifti import read_nifti
 from gradsurge.data.formats.numpy_files import read_npy, read_npz
 from gradsurge.data.formats.png import read_png
@@ -28,30 +20,6 @@ READERS: dict[str, Callable[[Path], StoredImage]] = {
     ".tif": read_tiff,
     ".tiff": read_tiff,
 }
-
-# What the libraries raise on damaged files; found by flipping and cutting bytes of good ones.
-_FAULTS = (
-    ImageFileError,
-    HeaderDataError,
-    WrapStructError,
-    OSError,  # gzip.BadGzipFile, PIL.UnidentifiedImageError too
-    EOFError,
-    ValueError,  # tifffile.TiffFileError too
-    zlib.error,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-    RuntimeError,  # an encrypted or oddly compressed zip
-    struct.error,
-    SyntaxError,  # Pillow on a broken header
-    tokenize.TokenError,  # NumPy on a broken header
-    MemoryError,
-    # tifffile goes on with whatever a damaged tag says, until something does not fit.
-    AssertionError,
-    ArithmeticError,
-    LookupError,
-    TypeError,
-    Warning,
-)
 
 
 def suffix_of(path: Path) -> str | None:
@@ -83,11 +51,5 @@ def read_stored(path: Path) -> StoredImage:
     suffix = suffix_of(path)
     if suffix is None:
         raise CaseError(f"{shown(path)}: expected a file of type {', '.join(READERS)}")
-    try:
+    with reading(path, suffix):
         return READERS[suffix](path)
-    except CaseError:
-        raise
-    except _FAULTS as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        first_line = printable(reason.strip().partition("\n")[0])[:200] or type(error).__name__
-        raise CaseError(f"{shown(path)}: cannot be read as {suffix} ({first_line})") from error

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,25 @@ from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.formats.grey import grey
 from gradsurge.data.formats.quiet import complaints
 from gradsurge.data.formats.stored import StoredImage, check_size
+from gradsurge.data.formats.tiff_pages import check_pages
 
 _MIN_IS_WHITE, _PALETTE, _UNCOMPRESSED = 0, 3, 1
 # These dialects name further files, or hold XML, and would have them read; a map is one file.
 _ONE_FILE = {"is_ome": False, "is_mmstack": False, "is_ndtiff": False}
 
+Samples = Callable[[NDArray[Any], Path], NDArray[Any]]
 
-def read_tiff(path: Path) -> StoredImage:
+
+def read_tiff(path: Path, samples: Samples = grey) -> StoredImage:
     """Return the pixels (pages, rows, columns) or (rows, columns); a channel axis comes first.
 
     A file that tifffile complains about is refused: it fills what is missing with zeros.
+
+    Args:
+        path: the file.
+        samples: what becomes of colours (..., samples).
     """
+    check_pages(path)
     with complaints(logging.getLogger("tifffile")) as said:
         with tifffile.TiffFile(path, **_ONE_FILE) as tiff:
             if len(tiff.series) != 1:
@@ -32,13 +41,13 @@ def read_tiff(path: Path) -> StoredImage:
                     f"{shown(path)}: holds {len(tiff.series)} images of different shape or type, "
                     f"expected one image or one stack"
                 )
-            stored = _read_series(tiff.series[0], tiff.pages[0], path)
+            stored = _read_series(tiff.series[0], tiff.pages[0], path, samples)
         if said:
             raise ValueError(said[0])
     return stored
 
 
-def _read_series(series: Any, page: Any, path: Path) -> StoredImage:
+def _read_series(series: Any, page: Any, path: Path, samples: Samples) -> StoredImage:
     bits, size = int(page.bitspersample), path.stat().st_size
     packed = page.compression != _UNCOMPRESSED
     itemsize = np.dtype(series.dtype).itemsize
@@ -51,7 +60,7 @@ def _read_series(series: Any, page: Any, path: Path) -> StoredImage:
         if "imagecodecs" not in str(error) or page.samplesperpixel > 1 or not whole_bytes:
             raise
         array, inverted = _pages_by_pillow(path).reshape(series.shape), False
-    array = _ordered(array, series.axes, path)
+    array = _ordered(array, series.axes, path, samples)
     if array.dtype.kind not in "bu":
         return StoredImage(array, "picture")
     if inverted:
@@ -60,10 +69,10 @@ def _read_series(series: Any, page: Any, path: Path) -> StoredImage:
     return StoredImage(array, "picture", full_scale=2**bits - 1 if drawn else None)
 
 
-def _ordered(array: NDArray[Any], axes: str, path: Path) -> NDArray[Any]:
-    """Return the array with samples made grey and a channel axis (ImageJ keeps z, c) in front."""
+def _ordered(array: NDArray[Any], axes: str, path: Path, samples: Samples) -> NDArray[Any]:
+    """Return the array with its samples reduced and a channel axis (ImageJ keeps z, c) in front."""
     if axes.endswith("S"):
-        return grey(array, path)
+        return samples(array, path)
     return np.moveaxis(array, axes.index("C"), 0) if "C" in axes else array
 
 
