@@ -12,6 +12,7 @@ from typing import NamedTuple
 import nibabel
 import numpy as np
 import pytest
+from PIL import Image
 
 from gradsurge.cli import main
 from gradsurge.data.datasets import DATASETS
@@ -220,3 +221,35 @@ def test_a_cluster_that_is_not_there(run, tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "_ANSWER_SECONDS", 0.01)
     result = run("prepare", "lesions-2d", tmp_path, "--cases", "1", "--dask", "tcp://127.0.0.1:9")
     one_line(result, 1, "no Dask scheduler answers at tcp://127.0.0.1:9")
+
+
+def test_options_of_a_data_set_reach_it(run, tmp_path):
+    pictures = tmp_path / "raw" / "images"
+    masks = tmp_path / "raw" / "masks"
+    for folder, value in ((pictures, 90), (masks, 0)):
+        folder.mkdir(parents=True)
+        for name in ("ann_1", "ann_2", "bob_1", "cid_1", "dee_1", "eva_1"):
+            picture = np.full((20, 24), value, np.uint8)
+            picture[5:9, 5:9] = 255
+            Image.fromarray(picture).save(folder / f"{name}.png")
+    done = run(
+        "prepare", "images", tmp_path / "raw", tmp_path / "out", "--set", r"patient=([a-z]+)"
+    )
+    assert done.returncode == 0, done.stderr
+    split = next(part for part in Store.open(tmp_path / "out").splits.values() if "ann_1" in part)
+    assert "ann_2" in split
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("speed=3", "has no option 'speed'; it has: spacing, crop"),
+        ("spacing=a,b", "spacing"),
+        ("crop=round", "crop"),
+        ("crop", "NAME=VALUE"),
+    ],
+)
+def test_a_wrong_option_is_bad_usage(run, tmp_path, option, words):
+    done = run("prepare", "nnunet", tmp_path, tmp_path / "out", "--set", option)
+    assert done.returncode == 2
+    assert words in done.stderr

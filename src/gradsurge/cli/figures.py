@@ -50,3 +50,27 @@ def theory(
             typer.echo(file)
         for name, value in d.numbers.items():
             typer.echo(f"    {name} = {value:.4g}")
+
+
+@figures.command()
+def phantoms(
+    out: Annotated[
+        Path, typer.Option(help="Directory for the files.", callback=check_directory)
+    ] = Path("figures"),
+    seed: Annotated[int, typer.Option(help="Of the phantoms.", min=0)] = 0,
+) -> None:
+    """Draw four cases of every phantom: image, true posterior, label."""
+    out.mkdir(parents=True, exist_ok=True)
+    with progress_bar("loading", total=1) as (bar, task):
+        from gradsurge.data.phantoms import PHANTOMS, make_phantom
+        from gradsurge.report.figures.phantom_gallery import compute, draw
+        from gradsurge.report.style import save
+
+        bar.update(task, description="drawing", total=len(PHANTOMS) + 1)
+        rows = {}
+        for name in PHANTOMS:
+            rows[name] = [make_phantom(name, index, seed) for index in range(4)]
+            bar.advance(task)
+        files = save(draw(compute(rows)), out, "phantoms")
+    for file in files:
+        typer.echo(file)

@@ -37,6 +37,15 @@ def prepare(
     size: Annotated[
         str | None, typer.Option(metavar="N,N[,N]", help="Voxels of a phantom along each axis.")
     ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="An option of the data set; repeatable. nnunet: spacing=1,1,1 crop=nonzero fold=0 "
+            "splits=FILE patient=REGEX; images: classes=a,b patient=REGEX; inbreast: breasts=all.",
+        ),
+    ] = None,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.", min=0)
     ] = 1,
@@ -59,7 +68,7 @@ def prepare(
         from gradsurge.experiments.preparing import prepare as run
         from gradsurge.experiments.workers import WorkerError
 
-        chosen, raw, out = _choose(dataset, folders, cases, size, seed)
+        chosen, raw, out = _choose(dataset, folders, options or [], cases, size, seed)
         try:
             found = run(
                 chosen,
@@ -85,18 +94,26 @@ def prepare(
 
 
 def _choose(
-    name: str, folders: list[Path], cases: int | None, size: str | None, seed: int
+    name: str,
+    folders: list[Path],
+    options: list[str],
+    cases: int | None,
+    size: str | None,
+    seed: int,
 ) -> tuple["Dataset", Path, Path]:
     """Return the data set, its raw folder and the folder of the store."""
     from gradsurge.data.datasets import DATASETS
+    from gradsurge.data.datasets.making import make_dataset
     from gradsurge.data.phantoms import PHANTOMS
     from gradsurge.experiments.phantom_set import PhantomSet
 
     *raw, out = folders
     check_directory(out)
     if name in PHANTOMS:
-        if raw:
-            raise typer.BadParameter(f"{name} has no raw data: gradsurge prepare {name} OUT")
+        if raw or options:
+            raise typer.BadParameter(
+                f"{name} has no raw data and no --set: gradsurge prepare {name} OUT"
+            )
         try:
             return PhantomSet(name, cases or 100, _parse_size(size), seed), Path(), out
         except ValueError as error:
@@ -108,7 +125,17 @@ def _choose(
         raise typer.BadParameter(f"expected two folders: gradsurge prepare {name} RAW OUT")
     if cases is not None or size is not None:
         raise typer.BadParameter("--cases and --size are for phantoms")
-    return DATASETS[name](), raw[0], out
+    try:
+        return make_dataset(name, dict(_pair(text) for text in options)), raw[0], out
+    except ValueError as error:
+        raise typer.BadParameter(f"--set: {error}") from error
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise typer.BadParameter(f"--set: expected NAME=VALUE, got {text!r}")
+    return name, value
 
 
 def _parse_size(text: str | None) -> list[int] | None:
