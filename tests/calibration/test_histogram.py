@@ -124,7 +124,7 @@ def test_a_known_nll_replaces_the_computed_one():
 def test_blocks_do_not_matter(monkeypatch, block):
     p, y = segmentation(500)
     whole = filled(p, y)
-    monkeypatch.setattr(filling, "BLOCK", block)
+    monkeypatch.setattr(filling, "PART", block)
     assert_equal(filled(p, y), whole, tolerance=1e-11)
 
 

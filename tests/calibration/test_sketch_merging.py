@@ -130,8 +130,8 @@ def test_the_number_of_threads_does_not_change_a_bit(kind, method, threads, monk
     z, y = batch(kind, 3, voxels=40_000)  # torch divides sums of more than 32768 among threads
     if method == "update_probabilities":
         z = z.softmax(1) if kind != "multilabel" else z.sigmoid()
-    for block in (filling.BLOCK, 1 << 13):  # one block; more blocks than are in flight at once
-        monkeypatch.setattr(filling, "BLOCK", block)
+    for block in (filling.PART, 1 << 13):  # one block; more blocks than are in flight at once
+        monkeypatch.setattr(filling, "PART", block)
         found = []
         for number in (1, 2):
             threads(number)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 RESOLUTION = 25200
 TAIL_START = 32  # uniform bins at either end that the tails divide further
-_TAIL_SHIFT = 18  # float32 bits below the exponent and five bits of the mantissa: 32 bins an octave
+TAIL_SHIFT = 18  # float32 bits below the exponent and five bits of the mantissa: 32 bins an octave
 CLIP = 2.0**-24  # an outcome's probability below this counts as this in the NLL of probabilities
 
 Floats = NDArray[np.float64]
@@ -22,17 +22,14 @@ Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def tail_bins(
-    distance: NDArray[np.float32], out: NDArray[np.int32] | None = None
-) -> NDArray[np.int32]:
+def tail_bins(distance: NDArray[np.float32]) -> NDArray[np.int32]:
     """Return the tail bin of distances from 0 or 1: (low, high] by the bits of the float, 0 for 0.
 
     >>> tail_bins(np.array([0, 1e-45, 1e-6], np.float32))
     array([   0,    1, 3426], dtype=int32)
     """
     bits: NDArray[np.int32] = distance.view(np.int32)
-    raised = np.add(bits, np.int32((1 << _TAIL_SHIFT) - 1), out=out)
-    return np.right_shift(raised, _TAIL_SHIFT, out=raised)
+    return (bits + np.int32((1 << TAIL_SHIFT) - 1)) >> TAIL_SHIFT
 
 
 def tail_edges(number: int) -> Floats:
@@ -40,7 +37,7 @@ def tail_edges(number: int) -> Floats:
 
     Half a float32 step above the edge still rounds to it. Below 2^-150 all rounds to 0.
     """
-    edges = (np.arange(number, dtype=np.int32) << _TAIL_SHIFT).view(np.float32)
+    edges = (np.arange(number, dtype=np.int32) << TAIL_SHIFT).view(np.float32)
     largest: Floats = edges.astype(np.float64) + np.spacing(edges).astype(np.float64) / 2
     largest[0] = 0.0
     return largest
