@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gradsurge.calibration import CalibrationSketch, sketch_file
+from gradsurge.calibration.known_cases import KnownCases
 
 
 def sketch_of(kind):
@@ -28,6 +29,20 @@ def test_there_and_back(kind, tmp_path):
     assert loaded + loaded == sketch + sketch
     assert isinstance(loaded.joint_nll, float)
     assert isinstance(loaded.histograms[0].clipped, int)
+
+
+def test_the_cases_come_back(tmp_path):
+    sketch = sketch_of("binary")
+    sketch.cases = KnownCases({0, 7, 2**64 - 1}, sketch.voxels)
+    sketch.save(tmp_path / "a.npz")
+    assert CalibrationSketch.load(tmp_path / "a.npz").cases == sketch.cases
+
+
+def test_a_file_that_names_no_case_knows_none(tmp_path):
+    sketch_of("binary").save(tmp_path / "a.npz")
+    assert CalibrationSketch.load(tmp_path / "a.npz").cases == KnownCases()
+    np.savez(tmp_path / "b.npz", **sketch_file.to_arrays(sketch_of("binary")))
+    assert CalibrationSketch.load(tmp_path / "b.npz").cases == KnownCases()
 
 
 def test_a_string_is_a_path_too_and_the_name_is_kept(tmp_path):
@@ -61,7 +76,8 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 def with_array(name, value):
     def write(file):
-        arrays = sketch_file.to_arrays(sketch_of("binary")) | {name: value}
+        sketch = sketch_of("binary")
+        arrays = sketch_file.to_arrays(sketch) | sketch.cases.to_arrays() | {name: value}
         np.savez(file, **{key: array for key, array in arrays.items() if array is not None})
 
     return write
@@ -121,6 +137,10 @@ FAULTS = {
     "few rows": with_array("sums", np.zeros((1, 2, 1000))),
     "scalar": with_array("edges", np.array(0)),
     "other ladder": with_array("ladder", np.zeros(3)),
+    "signed cases": with_array("cases", np.array([-1])),
+    "a table of cases": with_array("cases", np.zeros((2, 2), np.uint64)),
+    "cases without voxels": with_array("cases_voxels", None),
+    "fewer voxels than none": with_array("cases_voxels", np.array(-1)),
 }
 
 

@@ -121,6 +121,7 @@ def test_everything_that_has_no_partner_is_named(tmp_path):
         (["a.npy"], ["a.nii.gz", "a.npz"], "label: 2 files for one case"),
         (["a_0000.nii", "a_0002.nii"], ["a.nii"], "without gaps; got a_0000.nii, a_0002.nii"),
         (["a_0001.nii"], ["a.nii"], "without gaps; got a_0001.nii"),
+        (["a_0000.nii"], ["a.nii"], "one channel file only: a_0000.nii; add _0001"),
         ([f"a_{c:04}.nii" for c in range(1, 9)], ["a.nii"], r"a_0004.nii, \.\.\.$"),
     ],
 )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradsurge.calibration.histogram import (
-    CLIP,
     TAIL_START,
     Counts,
     Flags,
@@ -41,14 +40,6 @@ class Cells:
     def counts(self) -> Counts:
         """Number of pairs."""
         return self.negatives + self.positives
-
-    @property
-    def logits(self) -> Floats:
-        """log(p/q), within ±16.6: float32 probabilities cannot tell more on the side of 1."""
-        limit = float(np.log1p(-CLIP) - np.log(CLIP))
-        with np.errstate(divide="ignore"):
-            logits: Floats = np.clip(np.log(self.p) - np.log(self.q), -limit, limit)
-        return logits
 
 
 def cells(histogram: Histogram) -> Cells:

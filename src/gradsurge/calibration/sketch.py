@@ -13,6 +13,7 @@ from torch.nn.functional import logsigmoid
 from gradsurge.calibration import inputs, sketch_file
 from gradsurge.calibration.filling import fill
 from gradsurge.calibration.histogram import CLIP, RESOLUTION, Floats, Histogram
+from gradsurge.calibration.known_cases import KnownCases
 from gradsurge.calibration.one_against_rest import one_against_rest_nll
 from gradsurge.calibration.sketch_scores import SketchScores
 from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES, nll_ladder
@@ -65,6 +66,7 @@ class CalibrationSketch(SketchScores):
         self.joint_nll = 0.0
         self.joint_clipped = 0
         self.ladder: Floats = np.zeros_like(INVERSE_TEMPERATURES)
+        self.cases = KnownCases()  # empty unless someone names what was counted
 
     def update_probabilities(
         self,
@@ -154,10 +156,11 @@ class CalibrationSketch(SketchScores):
         self.joint_nll += other.joint_nll
         self.joint_clipped += other.joint_clipped
         self.ladder = self.ladder + other.ladder
+        self.cases += other.cases
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Return whether all counts and sums are equal, to the last bit."""
+        """Return whether all counts and sums are equal, to the last bit, whatever the cases."""
         if not isinstance(other, CalibrationSketch):
             return NotImplemented
         mine, others = sketch_file.to_arrays(self), sketch_file.to_arrays(other)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradsurge.calibration.known_cases import KnownCases
+
 if TYPE_CHECKING:
     from gradsurge.calibration.histogram import Histogram
     from gradsurge.calibration.sketch import CalibrationSketch
@@ -20,7 +22,7 @@ _FIELDS = ("counts", "sums", "edges", "tails", "nll", "squares", "clipped")
 
 
 def to_arrays(sketch: "CalibrationSketch") -> dict[str, NDArray[Any]]:
-    """Return everything a sketch holds as named arrays; the top label's histogram comes last."""
+    """Return all counts and sums as named arrays; the top label's histogram comes last."""
     every = [*sketch.histograms, sketch.mistakes]
     arrays = {name: np.stack([np.asarray(getattr(h, name)) for h in every]) for name in _FIELDS}
     return arrays | {
@@ -42,7 +44,7 @@ def save(sketch: "CalibrationSketch", file: str | PathLike[str]) -> None:
     try:
         # What np.savez_compressed writes, but lightly compressed: four times faster, 13 % larger.
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for name, array in to_arrays(sketch).items():
+            for name, array in (to_arrays(sketch) | sketch.cases.to_arrays()).items():
                 with archive.open(f"{name}.npy", "w") as stream:
                     np.lib.format.write_array(stream, array, allow_pickle=False)
         beside.replace(path)
@@ -70,7 +72,11 @@ def load(kind_of: type["CalibrationSketch"], file: str | PathLike[str]) -> "Cali
 def from_arrays(
     kind_of: type["CalibrationSketch"], arrays: dict[str, NDArray[Any]]
 ) -> "CalibrationSketch":
-    """Return the sketch that `to_arrays` was given; a ValueError if the arrays do not fit."""
+    """Return the sketch of these arrays, with its cases if they are among them.
+
+    Raises:
+        ValueError: if the arrays do not fit.
+    """
     if int(arrays["version"]) != VERSION:
         raise ValueError(f"version {arrays['version']}, this gradsurge reads {VERSION}")
     kind, classes = str(arrays["kind"]), int(arrays["classes"])
@@ -89,6 +95,7 @@ def from_arrays(
     sketch.ladder = arrays["ladder"].astype(np.float64)
     sketch.joint_nll = float(arrays["joint_nll"])
     sketch.joint_clipped = int(arrays["joint_clipped"])
+    sketch.cases = KnownCases.from_arrays(arrays)
     return sketch
 
 

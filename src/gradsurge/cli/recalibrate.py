@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
 from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.recalibrate_output import print_applied, print_comparison, print_fit
 
 if TYPE_CHECKING:
     from gradsurge.calibration import CalibrationSketch
-    from gradsurge.calibration.recalibration import Comparison, Recalibration
+    from gradsurge.calibration.recalibration import Recalibration
+    from gradsurge.experiments.recalibrate_maps import FolderResult
 
 recalibrate = typer.Typer(help="Recalibrate a model's probabilities, from sketches of evaluate.")
 Method = Literal["temperature", "platt", "bias", "isotonic"]
@@ -51,12 +52,8 @@ def fit(
     found.save(out)
     if as_json:
         typer.echo(out.read_text(encoding="utf-8"))
-        return
-    for name, value in found.parameters.items():
-        typer.echo(f"{name}: {_short(value)}")
-    if found.note:
-        typer.echo(f"note: {found.note}")
-    typer.echo(f"Written: {out}")
+    else:
+        print_fit(found, out)
 
 
 @recalibrate.command()
@@ -86,17 +83,16 @@ def compare(
     )
 
     shared = {p.resolve() for p in fit_on} & {p.resolve() for p in score_on}
+    said = True if same_cases or shared else None  # else the sketches know, or nobody does
     try:
         methods: list[str | Recalibration] = [*FITTED, *map(load_recalibration, files or ())]
-        found = compare_recalibrations(
-            _total(fit_on), _total(score_on), methods, same_cases=same_cases or bool(shared)
-        )
+        found = compare_recalibrations(_total(fit_on), _total(score_on), methods, same_cases=said)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
-        _print_table(found)
+        print_comparison(found, fit_on)
 
 
 @recalibrate.command()
@@ -112,9 +108,12 @@ def apply(
         bool, typer.Option("--logits", help="The files hold logits, not probabilities.")
     ] = False,
     channels_first: Annotated[
-        bool,
-        typer.Option("--channels-first", help="First axis of arrays and TIFFs is the channels'."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--channels-first/--no-channels",
+            help="Arrays and TIFFs have a channel axis, the first (flat NIfTI: the last); or none.",
+        ),
+    ] = None,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes; 0 for one a core.", min=0)
     ] = 1,
@@ -123,32 +122,35 @@ def apply(
     """Write recalibrated probability maps, with the format and geometry of the predictions."""
     if out.resolve() == predictions.resolve():
         raise typer.BadParameter("the results must go to another folder than the predictions")
+    result = _apply(file, predictions, out, logits, channels_first, jobs, overwrite)
+    print_applied(result, out)
+    raise typer.Exit(1 if result.problems else 0)
+
+
+def _apply(
+    file: Path,
+    predictions: Path,
+    out: Path,
+    logits: bool,
+    channels_first: bool | None,
+    jobs: int,
+    overwrite: bool,
+) -> "FolderResult":
     with progress_bar("loading", total=1) as (bar, task):
         from gradsurge.calibration.recalibration import load_recalibration
-        from gradsurge.experiments.recalibrate_maps import find_maps, recalibration_work
-        from gradsurge.experiments.workers import WorkerError, each_in_order
+        from gradsurge.experiments.recalibrate_maps import MapSettings, recalibrate_folder
 
         try:
-            work = recalibration_work(load_recalibration(file), out, logits, channels_first)
-            tasks = find_maps(predictions)
+            return recalibrate_folder(
+                predictions,
+                MapSettings(load_recalibration(file), out, logits, channels_first),
+                jobs=jobs,
+                overwrite=overwrite,
+                on_tasks=lambda n: bar.update(task, description="applying", total=n),
+                on_case=lambda case: bar.update(task, description=escape(case), advance=1),
+            )
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
-        there = [f.name for t in tasks for f in t.files if (out / f.name).exists()]
-        if there and not overwrite:
-            raise typer.BadParameter(f"{out / there[0]} is there already; --overwrite replaces it")
-        out.mkdir(parents=True, exist_ok=True)
-        bar.update(task, description="applying", total=len(tasks))
-        problems = []
-        try:
-            for case, problem in each_in_order(work, tasks, jobs):
-                bar.update(task, description=case, advance=1)
-                problems += [f"{case}: {problem}"] if problem else []
-        except WorkerError as error:
-            problems.append(str(error))
-    for line in problems:
-        typer.echo(f"gradsurge: problem: {' '.join(line.split())}", err=True)
-    typer.echo(f"Written: {len(tasks) - len(problems)} of {len(tasks)} cases to {out}")
-    raise typer.Exit(1 if problems else 0)
 
 
 def _total(files: list[Path]) -> "CalibrationSketch":
@@ -158,23 +160,3 @@ def _total(files: list[Path]) -> "CalibrationSketch":
     for file in files[1:]:
         total += CalibrationSketch.load(file)
     return total
-
-
-def _print_table(found: "Comparison") -> None:
-    table = Table(title=found.caption, title_justify="left")
-    table.add_column("recalibration")
-    names = found.rows[0].scores._fields
-    for name in names:
-        table.add_column(name.replace("_", " ").upper(), justify="right")
-    for row in found.rows:
-        values = (getattr(row.scores, name) for name in names)
-        table.add_row(row.method, *("–" if v != v else f"{float(v):.4g}" for v in values))
-    Console().print(table)
-    for row in found.rows:
-        if row.note:
-            typer.echo(f"{row.method}: {row.note}")
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) < 100 else f"{text[:96]} ..."

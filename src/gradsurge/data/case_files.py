@@ -47,7 +47,8 @@ def check_files(files: Sequence[Path], case: str | None = None) -> None:
 
     Args:
         files: the files of one case.
-        case: its name, which tells a lone channel (``a_0001`` of case ``a``) from a whole case.
+        case: its name, which tells a lone channel (``a_0000`` of case ``a``) from a whole case: of
+            several channels the first is the background.
     """
     if len(files) == 1 and case in (None, printable(stem_of(files[0]))):
         return
@@ -59,6 +60,21 @@ def check_files(files: Sequence[Path], case: str | None = None) -> None:
         raise CaseError(
             f"channel files must be numbered _0000, _0001, ... without gaps; got {listed}"
         )
+    if len(files) == 1:
+        raise CaseError(
+            f"one channel file only: {listed}; add _0001, ..., or if it is the foreground, give it "
+            f"the name of its label"
+        )
+
+
+def channel_of(stem: str) -> tuple[str, int] | None:
+    """Return case and number of a name that looks like a channel's; None for other names.
+
+    >>> channel_of("a_0001"), channel_of("hippocampus_001")
+    (('a', 1), None)
+    """
+    match = _CHANNEL.fullmatch(stem)
+    return None if match is None else (match["case"], int(match["channel"]))
 
 
 def natural(name: str) -> tuple[list[tuple[int, str]], str]:
@@ -88,13 +104,13 @@ def _is_ours(path: Path) -> bool:
 
 
 def _case_of(stem: str, cases: Collection[str] | None) -> str:
-    match = _CHANNEL.fullmatch(stem)
-    return stem if cases is None or match is None or stem in cases else match["case"]
+    channel = None if cases is None or stem in cases else channel_of(stem)
+    return stem if channel is None else channel[0]
 
 
 def _channel_number(path: Path) -> int | None:
-    match = _CHANNEL.fullmatch(stem_of(path))
-    return None if match is None else int(match["channel"])
+    channel = channel_of(stem_of(path))
+    return None if channel is None else channel[1]
 
 
 def _without_hard_mask(files: list[Path]) -> list[Path]:

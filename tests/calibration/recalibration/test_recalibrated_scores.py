@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from gradsurge.calibration import CalibrationSketch
+from gradsurge.calibration.known_cases import KnownCases
 from gradsurge.calibration.recalibration import (
     Platt,
     compare_recalibrations,
@@ -185,11 +186,53 @@ def test_the_comparison_fits_on_one_and_scores_on_the_other(kind):
 def test_the_same_cases_are_marked_whether_said_or_seen():
     validation, test = sketch_of("binary", 10), sketch_of("binary", 20)
     copy = deepcopy(validation)
-    for other, said in ((test, True), (validation, False), (copy, False)):
+    for other, said in ((test, True), (validation, False), (copy, False), (copy, None)):
         table = compare_recalibrations(validation, other, ["bias"], same_cases=said)
         assert table.same_cases
         assert "fitted and scored on the same cases" in table.caption
         assert table.to_dict()["same_cases"] is True
+
+
+def named(seed, *names):
+    """A sketch whose voxels belong to cases of these digests."""
+    sketch = deepcopy(sketch_of("binary", seed))
+    sketch.cases = KnownCases(set(names), sketch.voxels)
+    return sketch
+
+
+@pytest.mark.parametrize("said", [None, False, True])
+def test_a_shared_case_is_seen_whatever_is_said(said):
+    table = compare_recalibrations(named(10, 1, 2, 3), named(20, 3, 4), ["bias"], same_cases=said)
+    assert table.same_cases is True
+    assert table.caption.startswith("fitted on 1 of the 2 cases it is scored on: too good")
+    assert table.to_dict()["shared_cases"] == 1
+    every = compare_recalibrations(named(10, 1, 2, 3), named(20, 1, 2), ["bias"], same_cases=said)
+    assert "on the same cases: too good for new ones (2 cases, " in every.caption
+
+
+def test_other_cases_are_claimed_only_where_all_are_known_or_it_was_said():
+    known, others, unknown = named(10, 1, 2), named(20, 3), sketch_of("binary", 30)
+    assert compare_recalibrations(known, others, ["bias"]).same_cases is False
+    for fit_on, score_on in (
+        (known, unknown),
+        (unknown, known),
+        (sketch_of("binary", 40), unknown),
+        (known, others + unknown),
+    ):
+        table = compare_recalibrations(fit_on, score_on, ["bias"])
+        assert table.same_cases is None
+        assert table.caption.endswith("whether these are other cases is not known")
+        assert table.to_dict()["same_cases"] is None
+        said = compare_recalibrations(fit_on, score_on, ["bias"], same_cases=False)
+        assert said.caption.endswith(f"scored on {score_on.voxels} of other cases")
+
+
+def test_what_a_multiclass_sketch_knows_is_said_once():
+    table = compare_recalibrations(sketch_of("multiclass", 10), sketch_of("multiclass", 20))
+    assert [row.method for row in table.rows if row.is_scored] == ["none", "temperature"]
+    assert not any(row.note for row in table.rows)
+    assert "NLL after a temperature" in table.to_dict()["note"]
+    assert compare_recalibrations(sketch_of("binary", 10), sketch_of("binary", 20)).note is None
 
 
 def test_the_notes_of_a_fit_reach_the_table():
@@ -200,9 +243,6 @@ def test_the_notes_of_a_fit_reach_the_table():
     assert table.to_dict()["rows"][1]["note"] == table.rows[1].note
 
 
-def test_the_caller_must_say_whether_cases_are_shared():
-    sketch = sketch_of("binary")
-    with pytest.raises(TypeError, match="same_cases"):
-        compare_recalibrations(sketch, sketch)
+def test_an_unknown_method_is_refused():
     with pytest.raises(ValueError, match="method: expected one of"):
-        compare_recalibrations(sketch, sketch, ["magic"], same_cases=True)
+        compare_recalibrations(sketch_of("binary"), sketch_of("binary"), ["magic"])

@@ -15,7 +15,10 @@ from gradsurge.calibration.recalibration.recalibration import Recalibration
 from gradsurge.calibration.sketch import CalibrationSketch
 
 SAME_CASES = "fitted and scored on the same cases: too good for new ones"
-_NOT_IN_SKETCH = "what is missing is not in a multiclass sketch: apply it to the maps and measure"
+_IN_SKETCH = (
+    "a multiclass sketch tells the scores before, and the NLL after a temperature; apply the "
+    "recalibrations to the maps to measure the rest"
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ class ComparisonRow:
             "note": self.note,
         }
 
+    @property
+    def is_scored(self) -> bool:
+        """Whether at least one score is known."""
+        return not all(math.isnan(score) for score in self.scores)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -45,29 +53,46 @@ class Comparison:
 
     Attributes:
         rows: the model as it is, then each recalibration.
-        same_cases: whether fit and scores come from the same cases.
+        same_cases: whether fit and scores have cases in common; None if that is not known.
+        shared: how many cases are known to be in both.
         fit_voxels, score_voxels: how many voxels either had.
+        score_cases: how many cases are known to be scored on.
+        note: what holds for all rows; None if nothing does.
     """
 
     rows: tuple[ComparisonRow, ...]
-    same_cases: bool
+    same_cases: bool | None
+    shared: int
     fit_voxels: int
     score_voxels: int
+    score_cases: int
+    note: str | None = None
 
     @property
     def caption(self) -> str:
         """One line that must stand over the table."""
+        if self.same_cases and 0 < self.shared < self.score_cases:
+            return (
+                f"fitted on {self.shared} of the {self.score_cases} cases it is scored on: too "
+                f"good for new ones ({self.score_voxels} voxels)"
+            )
         if self.same_cases:
-            return f"{SAME_CASES} ({self.score_voxels} voxels)"
-        return f"fitted on {self.fit_voxels} voxels, scored on {self.score_voxels} of other cases"
+            cases = f"{self.shared} case{'s' * (self.shared > 1)}, " if self.shared else ""
+            return f"{SAME_CASES} ({cases}{self.score_voxels} voxels)"
+        voxels = f"fitted on {self.fit_voxels} voxels, scored on {self.score_voxels}"
+        if self.same_cases is None:
+            return f"{voxels}; whether these are other cases is not known"
+        return f"{voxels} of other cases"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {
             "caption": self.caption,
             "same_cases": self.same_cases,
+            "shared_cases": self.shared,
             "fit_voxels": self.fit_voxels,
             "score_voxels": self.score_voxels,
+            "note": self.note,
             "rows": [row.to_dict() for row in self.rows],
         }
 
@@ -77,7 +102,7 @@ def compare_recalibrations(
     score_on: CalibrationSketch,
     methods: Sequence[str | Recalibration] = tuple(FITTED),
     *,
-    same_cases: bool,
+    same_cases: bool | None = None,
 ) -> Comparison:
     """Fit each method on one sketch and score it on another.
 
@@ -85,7 +110,9 @@ def compare_recalibrations(
         fit_on: of the validation cases.
         score_on: of the test cases.
         methods: names to fit, or recalibrations that exist already, `Equilibrium` for one.
-        same_cases: whether the two share cases. Equal sketches count as the same whatever is said.
+        same_cases: whether the two share cases, where the sketches do not know: those of
+            `gradsurge evaluate` do. What is seen (a shared case, equal sketches) counts, whatever
+            is said.
 
     >>> import numpy as np
     >>> p, y = np.repeat([0.2, 0.8], 100), np.repeat([0, 1, 0, 1], [60, 40, 40, 60])
@@ -96,16 +123,33 @@ def compare_recalibrations(
     >>> table.caption
     'fitted and scored on the same cases: too good for new ones (200 voxels)'
     """
-    rows = [ComparisonRow("none", original_scores(score_on))]
-    for method in methods:
-        found = fit_recalibration(method, fit_on) if isinstance(method, str) else method
-        notes = [found.note]
-        if found.kind == "multiclass":
-            notes.append(_NOT_IN_SKETCH)
-        note = "; ".join(text for text in notes if text) or None
-        rows.append(ComparisonRow(found.method, recalibrated_scores(score_on, found), found, note))
-    same = same_cases or fit_on is score_on or fit_on == score_on
-    return Comparison(tuple(rows), same, fit_on.voxels, score_on.voxels)
+    before = ComparisonRow("none", original_scores(score_on))
+    return Comparison(
+        rows=(before, *(_row(method, fit_on, score_on) for method in methods)),
+        same_cases=_same_cases(fit_on, score_on, same_cases),
+        shared=len(fit_on.cases.digests & score_on.cases.digests),
+        fit_voxels=fit_on.voxels,
+        score_voxels=score_on.voxels,
+        score_cases=len(score_on.cases.digests),
+        note=_IN_SKETCH if score_on.kind == "multiclass" else None,
+    )
+
+
+def _row(
+    method: str | Recalibration, fit_on: CalibrationSketch, score_on: CalibrationSketch
+) -> ComparisonRow:
+    found = fit_recalibration(method, fit_on) if isinstance(method, str) else method
+    return ComparisonRow(found.method, recalibrated_scores(score_on, found), found, found.note)
+
+
+def _same_cases(
+    fit_on: CalibrationSketch, score_on: CalibrationSketch, said: bool | None
+) -> bool | None:
+    """Return whether cases are shared: what is seen, else what was said, else what is known."""
+    if fit_on.cases.digests & score_on.cases.digests or fit_on == score_on:
+        return True
+    known = all(sketch.cases.voxels == sketch.voxels for sketch in (fit_on, score_on))
+    return False if said is None and known else said
 
 
 def _plain(value: float) -> float | None:

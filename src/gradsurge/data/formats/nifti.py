@@ -60,6 +60,13 @@ def read_nifti(path: Path) -> StoredImage:
     )
 
 
+def read_nifti_header(path: Path) -> Any:
+    """Return nibabel's image of a file, for its header and affine; the values are not to be had."""
+    with _stream(path) as stream, complaints(imageglobals.logger):
+        file_map = nibabel.Nifti1Image.make_file_map({"image": stream})
+        return _image_class(stream).from_file_map(file_map, mmap=False)
+
+
 @contextmanager
 def _stream(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Open by content, not by name: a .nii.gz that is not compressed is common."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gradsurge.calibration.known_cases import KnownCases
 from gradsurge.calibration.lesions import CaseLesions, find_lesions
 from gradsurge.calibration.logit_table import LogitSums
 from gradsurge.calibration.overlap import dice, surface_scores
@@ -135,6 +136,7 @@ def _count(found: Structures, voxels: NDArray[np.bool_] | None) -> CalibrationSk
         update(scores[None], target[None], mask)
     except ValueError as error:  # its checks are its own: ten channels of 8 bits may sum to 0.98
         raise CaseError(str(error)) from error
+    sketch.cases = KnownCases.of(target, scores, sketch.voxels)
     return sketch
 
 
