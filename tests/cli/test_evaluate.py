@@ -1,6 +1,7 @@
 """``gradsurge evaluate`` as a user meets it: what is printed, written, and the exit code."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 
 from gradsurge import cli
+from gradsurge.calibration.histogram import RESOLUTION
+from gradsurge.cli import evaluate_options
+from gradsurge.experiments.evaluation.settings import ALL
 from tests.cli.test_cli import SCRIPT, run
 from tests.experiments.evaluation import folders
 
@@ -119,7 +123,8 @@ def test_nothing_to_score(root, tmp_path, call):
         (["{root}/nowhere", "{root}/labels"], ["no such folder", "nowhere"]),
         (["A={root}/nowhere", "{root}/labels"], ["no such folder", "nowhere"]),
         (["{root}/good", "{root}/nowhere"], ["LABELS", "nowhere"]),
-        (["{root}/good"], ["Missing argument"]),
+        (["{root}/good"], ["LABELS is missing", "one folder only", "good"]),
+        ([], ["Missing argument", "PREDICTIONS", "LABELS"]),
         (["{root}/good", "{root}/good/", "{root}/labels"], ["two models are called 'good'"]),
         (["A={root}/good", "A={root}/bad", "{root}/labels"], ["two models are called 'A'"]),
         (["..={root}/good", "{root}/labels"], ["plain name"]),
@@ -132,7 +137,10 @@ def test_nothing_to_score(root, tmp_path, call):
         (["{root}/good", "{root}/labels", "--label", "a=-1"], ["--label", "a=-1"]),
         (["{root}/good", "{root}/labels", "--label", "a=1,1"], ["--label", "twice"]),
         (["{root}/good", "{root}/labels", "--label", "a=1", "--label", "a=2"], ["two structures"]),
-        (["{root}/good", "{root}/labels", "--label", "mean=1"], ["--label", "mean"]),
+        (
+            ["{root}/good", "{root}/labels", "--label", "all structures=1"],
+            ["--label", "heads the row"],
+        ),
         (["{root}/good", "{root}/labels", "--multilabel"], ["--multilabel", "--label"]),
         (["{root}/good", "{root}/labels", "--lesion-edges", "5,1"], ["--lesion-edges", "rising"]),
         (["{root}/good", "{root}/labels", "--lesion-edges", "0,nan,5"], ["--lesion-edges"]),
@@ -157,10 +165,16 @@ def test_mistakes_in_usage_are_one_line_and_touch_nothing(root, tmp_path, call, 
     assert (out / "metrics.json").read_text() == "older results"
 
 
+def old_results(out):
+    (out / "sketches" / "old").mkdir(parents=True)
+    for name in FILES - {"sketches"}:
+        (out / name).write_text("old")
+    (out / "notes.txt").write_text("mine")
+
+
 def test_results_are_replaced_only_on_request(root, tmp_path, call):
     out = tmp_path / "out"
-    (out / "sketches" / "old").mkdir(parents=True)
-    (out / "notes.txt").write_text("mine")
+    old_results(out)
     refused = call(root / "good", root / "labels", "--out", out)
     assert refused.returncode == 2
     assert "--overwrite" in refused.stderr
@@ -169,6 +183,80 @@ def test_results_are_replaced_only_on_request(root, tmp_path, call):
     assert result.returncode == 0, result.stderr
     assert {f.name for f in out.iterdir()} == FILES | {"notes.txt"}
     assert {f.name for f in (out / "sketches").iterdir()} == {"good"}
+    assert json.loads((out / "metrics.json").read_text())["models"]["good"]["cases"] == 6
+
+
+@pytest.mark.parametrize("fault", ["empty", "unreadable", "report"])
+def test_a_failure_keeps_old_results(root, tmp_path, call, monkeypatch, fault):
+    out, model = tmp_path / "out", tmp_path / "model"
+    old_results(out)
+    model.mkdir()
+    if fault != "empty":
+        folders.nifti(model / "case0.nii", np.full(folders.SHAPE, 7, np.float32))
+    if fault == "report":
+        model = root / "good"
+        monkeypatch.setattr("gradsurge.report.evaluation.page.write_report", full_disk)
+    result = call(model, root / "labels", "--out", out, "--overwrite")
+    assert result.returncode == 1
+    assert {f.name for f in out.iterdir()} == FILES | {"notes.txt"}
+    assert all((out / name).read_text() == "old" for name in FILES - {"sketches"})
+    assert (out / "sketches" / "old").is_dir()
+
+
+def full_disk(*_):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_folder_of_someone_else_s_is_never_removed(root, tmp_path, call):
+    (tmp_path / "sketches" / "drawings").mkdir(parents=True)
+    result = call(root / "good", root / "labels", "--out", tmp_path, "--overwrite")
+    assert result.returncode == 2
+    assert "holds sketches without metrics.json" in result.stderr
+    assert [f.name for f in tmp_path.iterdir()] == ["sketches"]
+    assert (tmp_path / "sketches" / "drawings").is_dir()
+
+
+def test_notes_are_a_line_each_and_no_failure(root, tmp_path, call):
+    scans = tmp_path / "scans"
+    scans.mkdir()
+    result = call(
+        *(root / "good", root / "labels", "--out", tmp_path / "out", "--no-lesions"),
+        *("--logits", "--images", scans),
+    )
+    assert result.returncode == 0
+    logits, images = result.stderr.splitlines()
+    assert logits.startswith("gradsurge: note: good: --logits was given")
+    assert images.startswith(f"gradsurge: note: --images: no scan of {scans}")
+    found = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert [f"gradsurge: note: {note}" for note in found["notes"]] == [logits, images]
+
+
+def columns(table):
+    """Return heading -> numbers below it, of a printed table."""
+    rows = [re.split("[│┃]", line)[1:-1] for line in table.splitlines() if line[:1] in "│┃"]
+    head, *body = [[cell.strip() for cell in row] for row in rows]
+    return {name: [row[k] for row in body] for k, name in enumerate(head)}
+
+
+def test_columns_have_equal_decimals_and_surfaces_are_among_them(root, tmp_path, call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    result = call(
+        *(root / "good", root / "bad", root / "labels", "--out", tmp_path / "out"),
+        *("--surface-mm", "2", "--no-lesions", "--region", "all"),
+    )
+    assert result.returncode == 0, result.stderr
+    table = columns(result.stdout.partition("Paired over cases")[0])
+    assert list(table)[2:] == ["NLL", "BRIER", "ECE", "MCE", "DICE", "NSD", "HD95"]
+    found = json.loads((tmp_path / "out" / "metrics.json").read_text())["models"]
+    for name, numbers in list(table.items())[2:]:
+        assert len({len(n.partition(".")[2]) for n in numbers if n != "–"}) == 1, name
+        for model, shown in zip(("good", "bad"), numbers[::2], strict=True):
+            mean = found[model]["mean_over_cases"]["all"]["foreground"][name.lower()]["mean"]
+            assert float(shown) == pytest.approx(mean, rel=6e-3)
+
+
+def test_the_resolution_is_the_sketch_s():
+    assert evaluate_options.RESOLUTION == RESOLUTION
 
 
 @pytest.mark.parametrize("folder", ["labels", "model"])
@@ -234,6 +322,7 @@ def test_help_names_every_option_and_loads_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
+    assert "all and active if left out" in " ".join(re.sub("[│\\s]+", " ", result.stdout).split())
     for option in ("--logits", "--label", "--region", "--jobs", "--dask", "--json", "--overwrite"):
         assert option in result.stdout
 
@@ -256,7 +345,7 @@ def test_real_labels_with_smoothed_copies_as_predictions(tmp_path, call):
         *("--images", data / "imagesTr", "--json"),
     )
     assert result.returncode == 0, result.stderr
-    means = json.loads(result.stdout)["models"]["model"]["mean_over_cases"]["all"]["mean"]
+    means = json.loads(result.stdout)["models"]["model"]["mean_over_cases"]["all"][ALL]
     assert means["dice"]["mean"] > 0.9
     assert 0.001 < means["ece"]["mean"] < 0.02
     assert "data:image/png" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

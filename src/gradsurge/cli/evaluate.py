@@ -1,39 +1,29 @@
 """``gradsurge evaluate``: the calibration of any model's outputs."""
 
-import json
-import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
-from rich.markup import escape
 
 from gradsurge.cli.evaluate_options import (
     parse_bins,
     parse_edges,
+    parse_folders,
     parse_label_sets,
     parse_millimetres,
-    parse_models,
     parse_regions,
 )
-from gradsurge.cli.output import check_directory, progress_bar
-
-if TYPE_CHECKING:
-    from gradsurge.experiments.evaluation.settings import Settings
-
-_FILES = ("metrics.json", "cases.csv", "report.html", "sketches")
+from gradsurge.cli.evaluate_work import Work, check_room, measure_into
+from gradsurge.cli.output import check_directory
 
 
 def evaluate(
-    predictions: Annotated[
+    folders: Annotated[
         list[str],
         typer.Argument(
-            metavar="[NAME=]PREDICTIONS...", help="Folder of probability maps; one a model."
+            metavar="[NAME=]PREDICTIONS... LABELS",
+            help="Folders of probability maps, one a model, and last the folder of labels.",
         ),
-    ],
-    labels: Annotated[
-        Path,
-        typer.Argument(metavar="LABELS", help="Folder of labels.", exists=True, file_okay=False),
     ],
     out: Annotated[
         Path, typer.Option(help="Directory for the results.", callback=check_directory)
@@ -54,7 +44,8 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="REGION",
-            help="Voxels that count: all, active, mask, band. Repeatable.  [default: all, active]",
+            help="Voxels that count: all, active, mask, band. Repeatable; all and active if "
+            "left out.",
         ),
     ] = None,
     masks: Annotated[
@@ -119,7 +110,7 @@ def evaluate(
     Writes metrics.json, cases.csv, sketches/ and report.html. Reads NIfTI, .npy, .npz (nnU-Net's
     --save_probabilities too), PNG and TIFF; cases are matched by file name.
     """
-    models = parse_models(predictions)
+    models, labels = parse_folders(folders)
     regions = parse_regions(region or ("all", "active"))
     if ("mask" in regions) != (masks is not None):
         raise typer.BadParameter("--region mask and --masks DIR need each other")
@@ -140,66 +131,9 @@ def evaluate(
         surface_mm=surface_mm,
         allow_empty=allow_empty,
     )
-    _make_room(out, overwrite)
-    _run(models, labels, settings, images, out, jobs, dask, as_json)
+    check_room(out, overwrite)
+    found = measure_into(Work(models, labels, settings, images, jobs, dask), out)
+    from gradsurge.cli.evaluate_output import print_results
 
-
-def _make_room(out: Path, overwrite: bool) -> None:
-    old = [out / name for name in _FILES if (out / name).exists()]
-    if old and not overwrite:
-        raise typer.BadParameter(f"{out} holds results already; replace them with --overwrite")
-    for path in old:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    out.mkdir(parents=True, exist_ok=True)
-
-
-def _run(
-    models: dict[str, Path],
-    labels: Path,
-    settings: "Settings",
-    images: Path | None,
-    out: Path,
-    jobs: int,
-    dask: str | None,
-    as_json: bool,
-) -> None:
-    with progress_bar("loading", total=1) as (bar, task):
-        from gradsurge.cli.evaluate_output import print_problems, print_tables
-        from gradsurge.experiments.evaluation import files
-        from gradsurge.experiments.evaluation.run import NothingToScore
-        from gradsurge.experiments.evaluation.run import evaluate as run
-        from gradsurge.experiments.workers import WorkerError
-        from gradsurge.report.evaluation.page import write_report
-
-        try:
-            found = run(
-                models,
-                labels,
-                settings,
-                images=images,
-                sketches=out / "sketches",
-                jobs=jobs,
-                dask=dask,
-                on_tasks=lambda n: bar.update(task, description="measuring", total=n + 1),
-                on_case=lambda case: bar.update(
-                    task, description=escape(case.task.case), advance=1
-                ),
-            )
-        except NothingToScore as error:
-            print_problems(error.problems)
-            typer.echo(f"gradsurge: error: {error}", err=True)
-            raise typer.Exit(1) from error
-        except (ValueError, WorkerError) as error:
-            typer.echo(f"gradsurge: error: {error}", err=True)
-            raise typer.Exit(1) from error
-        bar.update(task, description="writing")
-        files.write_metrics(found, out / "metrics.json")
-        files.write_cases(found, out / "cases.csv")
-        write_report(found, out / "report.html")
-    if as_json:
-        typer.echo(json.dumps(files.as_json(found), indent=2))
-    else:
-        print_tables(found)
-        typer.echo(f"Written: {', '.join(str(out / name) for name in _FILES)}")
-    print_problems(found.problems)
+    print_results(found, out, as_json)
     raise typer.Exit(1 if found.problems else 0)

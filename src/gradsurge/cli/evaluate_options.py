@@ -4,14 +4,29 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import typer
 
 if TYPE_CHECKING:
     from gradsurge.data import LabelSet
+    from gradsurge.experiments.evaluation.settings import Region
 
-Region = Literal["all", "active", "mask", "band"]
+# That of the sketch. Importing it would load torch before a mistake in usage is told.
+RESOLUTION = 25200
+
+
+def parse_folders(texts: Sequence[str]) -> tuple[dict[str, Path], Path]:
+    """Return the models by name, and the folder of labels, which stands last."""
+    *predictions, last = texts
+    if not predictions:
+        raise typer.BadParameter(
+            f"LABELS is missing: expected PREDICTIONS and then LABELS, got one folder only: {last}"
+        )
+    labels = Path(last)
+    if not labels.is_dir():
+        raise typer.BadParameter(f"LABELS: no such folder: {last}")
+    return parse_models(predictions), labels
 
 
 def parse_models(texts: Sequence[str]) -> dict[str, Path]:
@@ -31,8 +46,10 @@ def parse_models(texts: Sequence[str]) -> dict[str, Path]:
     return models
 
 
-def parse_regions(texts: Sequence[str]) -> tuple[Region, ...]:
+def parse_regions(texts: Sequence[str]) -> "tuple[Region, ...]":
     """Return the regions without repetitions."""
+    from gradsurge.experiments.evaluation.settings import Region
+
     known: dict[str, Region] = {name: name for name in get_args(Region)}
     for text in texts:
         if text not in known:
@@ -59,8 +76,10 @@ def parse_edges(text: str | None) -> tuple[float, ...] | None:
 
 def parse_bins(bins: int) -> int:
     """Refuse a number of bins that the sketch cannot give exactly."""
-    if bins < 1 or 25200 % bins:
-        raise typer.BadParameter(f"expected a divisor of 25200 (10, 15, 20, 25, ...), got {bins}")
+    if bins < 1 or RESOLUTION % bins:
+        raise typer.BadParameter(
+            f"expected a divisor of {RESOLUTION} (10, 15, 20, 25, ...), got {bins}"
+        )
     return bins
 
 
@@ -74,6 +93,7 @@ def parse_millimetres(number: float | None) -> float | None:
 def parse_label_sets(texts: Sequence[str], multilabel: bool) -> "tuple[LabelSet, ...]":
     """Return the structures; their names head rows, so each needs its own."""
     from gradsurge.data import parse_label_set
+    from gradsurge.experiments.evaluation.settings import ALL
 
     try:
         sets = tuple(parse_label_set(text) for text in texts)
@@ -81,8 +101,8 @@ def parse_label_sets(texts: Sequence[str], multilabel: bool) -> "tuple[LabelSet,
         raise typer.BadParameter(f"--label: {error}") from error
     names = [s.name for s in sets]
     for name in names:
-        if name == "mean":
-            raise typer.BadParameter("--label: 'mean' heads the mean of structures; rename yours")
+        if name == ALL:
+            raise typer.BadParameter(f"--label: {name!r} heads the row of them all; rename yours")
         if names.count(name) > 1:
             raise typer.BadParameter(f"--label: two structures are called {name!r}")
     if multilabel and not sets:

@@ -78,20 +78,21 @@ def of_mean(each):
 
 
 def of_classes(p, y, bins=15):
-    """The mean row of exclusive classes: p (C, V) and class numbers (V,)."""
+    """The common row of exclusive classes: p (C, V) and class numbers (V,)."""
     each = [of_structure(p[c], y == c, bins) for c in range(1, len(p))]
     top, right = p.max(0), p.argmax(0) == y
     truth = np.eye(len(p))[y].T
     return of_mean(each) | {
         "nll": -np.log(p[y, np.arange(y.size)]).mean(),
         "brier_sum": float(((p - truth) ** 2).sum(0).mean()),
+        "class_wise_ece": np.mean([ece(p[c], y == c, bins) for c in range(len(p))]),
         "top_ece": ece(top, right, bins),
         "top_mce": mce(top, right, bins),
     }
 
 
 def of_sets(p, y, bins=15):
-    """The mean row of structures that may overlap: p and y (K, V)."""
+    """The common row of structures that may overlap: p and y (K, V)."""
     each = [of_structure(*pair, bins) for pair in zip(p, y, strict=True)]
     return of_mean(each) | {"brier_sum": sum(e["brier"] for e in each)}
 

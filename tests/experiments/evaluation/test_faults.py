@@ -276,7 +276,7 @@ HOSTILE = [
     "ünïcode 病例",
     "two  spaces",
     "pooled",
-    "mean",
+    "all structures",
     "%s{0}\\n",
     "quote'\"",
     "x" * 240,

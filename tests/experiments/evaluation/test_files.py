@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from gradsurge.data import parse_label_set
+from gradsurge.experiments.evaluation.definitions import ALL_STRUCTURES
 from gradsurge.experiments.evaluation.files import as_json, write_cases, write_metrics
+from gradsurge.experiments.evaluation.settings import ALL
+from gradsurge.report.evaluation.lesion_tables import lesion_sections
 from tests.experiments.evaluation import folders
 
 NAMES = ["=1+1", "+x", "-x", "@x", 'a,"b"', "plain", "<b>", "ünïcode"]
@@ -50,7 +53,7 @@ def test_metrics_are_strict_json(evaluation, tmp_path):
     model = found["models"]["model"]
     assert (model["cases"], model["problems"]) == (8, 1)
     assert found["problems"][0]["case"] == "lonely"
-    assert model["mean_over_cases"]["all"]["mean"]["hd95"]["mean"] is None  # infinite
+    assert model["mean_over_cases"]["all"][ALL]["hd95"]["mean"] is None  # infinite
     assert set(model["lesions"]) == {"=tumour", "kidney+tumour"}
 
 
@@ -114,3 +117,54 @@ def test_a_reader_never_sees_half_a_file(evaluation, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         write_cases(evaluation, file)
     assert file.read_bytes() == before
+    assert [f.name for f in tmp_path.iterdir()] == ["cases.csv"]
+
+
+def test_bounds_of_pooled_numbers_are_beside_them(evaluation):
+    found = strict(json.dumps(as_json(evaluation)))["models"]["model"]
+    for row in evaluation.models["model"].pooled:
+        bounds = found["pooled_bounds"][row.region][row.label]
+        assert set(bounds) == {"auroc", "average_precision", "equal_mass_ece"}
+        for score, bound in bounds.items():
+            assert bound == row.scores[score].error
+    for label, best in found["best_thresholds"].items():
+        dice = evaluation.models["model"].lenses["all", label].best_dice
+        assert (best["dice"], best["dice_bound"]) == (dice, dice.error)
+
+
+def test_the_row_of_all_structures_is_defined(evaluation):
+    assert as_json(evaluation)["definitions"] == {ALL: ALL_STRUCTURES["multilabel"]}
+    rows = {r.label: r.scores for r in evaluation.models["model"].pooled if r.region == "all"}
+    first, second = rows["=tumour"], rows["kidney+tumour"]
+    for score in first.keys() - {"voxels", "positives", "brier_sum", "dice"}:
+        assert rows[ALL][score] == pytest.approx((first[score] + second[score]) / 2), score
+    assert rows[ALL]["brier_sum"] == pytest.approx(first["brier"] + second["brier"])
+    assert "class_wise_ece" not in rows[ALL]
+
+
+def test_clipped_outcomes_are_counted_by_region(tmp_path):
+    p, y = folders.binary_folder(tmp_path, cases=1)["case0"]
+    p = p.copy()
+    p[y == 1] = np.maximum(p[y == 1], 0.1)
+    p[tuple(np.argwhere(y == 1)[:3].T)] = 0.0  # labels that were given no chance at all
+    p[tuple(np.argwhere(y == 0)[:2].T)] = 1.0
+    folders.nifti(tmp_path / "model" / "case0.nii.gz", p)
+    model = as_json(folders.measure(tmp_path, regions=("all", "mask"), masks=tmp_path / "labels"))
+    assert model["models"]["model"]["clipped"] == {"all": 5, "mask": 3}
+
+
+def test_sizes_of_lesions_are_those_of_all_models(tmp_path):
+    folders.binary_folder(tmp_path, cases=5, model="full", shape=(24, 24, 24))
+    folders.binary_folder(tmp_path, cases=2, model="part", shape=(24, 24, 24))
+    found = folders.measure(tmp_path, "full", "part")
+    (section,) = lesion_sections(found)
+    volumes = [x.volume for x in found.models["full"].lesions["foreground"].lesions]
+    inner = np.unique(np.quantile(volumes, (0.25, 0.5, 0.75)))
+    models = as_json(found)["models"]
+    for name, shown in zip(("full", "part"), section.models, strict=True):
+        sizes = models[name]["lesions"]["foreground"]["sizes"]
+        assert [row["low"] for row in sizes] == [0.0, *inner[inner > min(volumes)]]
+        assert [row["count"] for row in sizes] == [row.count for _, row in shown.rows[:-1]]
+        assert sum(row["count"] for row in sizes) == len(
+            found.models[name].lesions["foreground"].lesions
+        )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gradsurge.data import parse_label_set
+from gradsurge.experiments.evaluation.settings import ALL
 from tests.experiments.evaluation import folders, oracles
 
 TUMOUR, WHOLE = parse_label_set("tumour=2"), parse_label_set("kidney+tumour=1,2")
@@ -62,7 +63,7 @@ def test_sets_that_overlap_from_a_softmax(tmp_path, as_logits):
             expected["dice"] = oracles.dice(scores[k] > 0.5, truth[k])
             oracles.assert_scores(folders.row(model, name, label), expected, ROUNDING)
         mean = oracles.of_sets(scores, truth)
-        oracles.assert_scores(folders.row(model, name, "mean"), mean, ROUNDING)
+        oracles.assert_scores(folders.row(model, name, ALL), mean, ROUNDING)
 
 
 @pytest.mark.parametrize("as_logits", [False, True])
@@ -85,7 +86,7 @@ def test_channels_that_overlap(tmp_path, as_logits):
             expected["dice"] = oracles.dice(p[k] > 0.5, truth[k])
             oracles.assert_scores(folders.row(model, name, label), expected, ROUNDING)
         mean = oracles.of_sets(p, truth)
-        oracles.assert_scores(folders.row(model, name, "mean"), mean, ROUNDING)
+        oracles.assert_scores(folders.row(model, name, ALL), mean, ROUNDING)
 
 
 @pytest.mark.parametrize("channels", [1, 2])
@@ -123,7 +124,7 @@ def test_multiclass_logits(tmp_path):
     for name, (p, y) in cases.items():
         flat, truth = p.reshape(3, -1), y.ravel()
         oracles.assert_scores(
-            folders.row(model, name, "mean"), oracles.of_classes(flat, truth), ROUNDING
+            folders.row(model, name, ALL), oracles.of_classes(flat, truth), ROUNDING
         )
         for c in (1, 2):
             expected = oracles.of_structure(flat[c], truth == c)

@@ -1,14 +1,16 @@
 """Which voxels count, and which scores head the tables."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from scipy.ndimage import label as components
 
 from gradsurge.experiments.evaluation.scoring import headline_scores
-from gradsurge.experiments.evaluation.settings import Settings
+from gradsurge.experiments.evaluation.settings import ALL, Region, Settings
 from tests.experiments.evaluation import folders, oracles
 
-REGIONS = ("all", "active", "mask", "band")
+REGIONS = get_args(Region)
 SPACING = (1.0, 1.5, 2.0)
 
 
@@ -64,7 +66,7 @@ def test_regions_of_several_classes_are_those_of_their_union(tmp_path):
     for region in REGIONS:
         for name, (p, label, mask) in cases.items():
             inside = voxels_of(p, label, mask)[region]
-            found = folders.row(evaluation.models["model"], name, "mean", region)
+            found = folders.row(evaluation.models["model"], name, ALL, region)
             oracles.assert_scores(found, oracles.of_classes(p[:, inside], label[inside]))
 
 

@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 import tifffile
+from sklearn.metrics import average_precision_score, roc_auc_score
 
+from gradsurge.experiments.evaluation.settings import ALL
 from tests.experiments.evaluation import folders, oracles
 
 CASES = ("a", "b", "c")
@@ -138,8 +140,32 @@ def test_three_classes_in_nnunets_layout(tmp_path):
             mean["dice"] = np.mean([scores["dice"] for scores in each])
         for c, scores in zip((1, 2), each, strict=True):
             oracles.assert_scores(folders.row(model, name, f"class {c}"), scores)
-        oracles.assert_scores(folders.row(model, name, "mean"), mean)
+        oracles.assert_scores(folders.row(model, name, ALL), mean)
     assert "dice" not in folders.row(model, "pooled", "class 1")  # of argmax there is no pooled one
+
+
+def test_true_values_lie_within_the_bounds_of_the_row(tmp_path):
+    cases = three_cases(3)
+    for name, (p, y) in cases.items():
+        folders.nifti(tmp_path / "labels" / f"{name}.nii", y)
+        folders.nifti(tmp_path / "model" / f"{name}.nii", p)
+    model = folders.measure(tmp_path, regions=("all",)).models["model"]
+    flat = [(p.reshape(3, -1).astype(np.float64), y.ravel()) for p, y in cases.values()]
+    p, y = (np.concatenate(part, -1) for part in zip(*flat, strict=True))
+    oracle = {
+        "auroc": lambda c: roc_auc_score(y == c, p[c]),
+        "average_precision": lambda c: average_precision_score(y == c, p[c]),
+        "equal_mass_ece": lambda c: oracles.equal_mass_ece(p[c], y == c),
+    }
+    rows = {row.label: row for row in model.pooled}
+    assert list(rows) == ["class 1", "class 2", ALL]
+    for score, of_class in oracle.items():
+        true = {"class 1": of_class(1), "class 2": of_class(2)}
+        true[ALL] = (true["class 1"] + true["class 2"]) / 2
+        for label, row in rows.items():
+            assert 0 < row.bounds[score] < 0.01
+            assert abs(row.scores[score] - true[label]) <= row.bounds[score] + 1e-12
+    assert all(set(row.bounds) == set(oracle) for row in (*model.pooled, *model.rows))
 
 
 @pytest.mark.parametrize("bins", [10, 20])

@@ -24,7 +24,6 @@ from gradsurge.data import LabelSet
 from gradsurge.experiments.comparison import compare
 from gradsurge.experiments.evaluation.bands import resampled_reliability
 from gradsurge.experiments.evaluation.result import (
-    MEAN,
     CaseLook,
     Evaluation,
     Lens,
@@ -34,7 +33,7 @@ from gradsurge.experiments.evaluation.result import (
     Row,
 )
 from gradsurge.experiments.evaluation.scoring import headline_scores, score_sketch
-from gradsurge.experiments.evaluation.settings import Settings
+from gradsurge.experiments.evaluation.settings import ALL, Settings
 from gradsurge.experiments.statistics import bootstrap_mean
 
 MODELS = {"ce": (1.0, 0.0), "ce+dice": (3.5, 0.3), "ce+dice-surgery": (1.3, 0.2)}
@@ -217,9 +216,9 @@ def _summarise(
                 threshold_curve(whole),
                 np.stack([threshold_curve(h).dice for h in histograms]),
                 best_threshold(whole).threshold,
-                float(best_threshold(whole).dice),
+                best_threshold(whole).dice,
             )
-        for label in [*names, *([MEAN] if len(names) > 1 else [])]:
+        for label in [*names, *([ALL] if len(names) > 1 else [])]:
             rows = [r for r in result.rows if (r.region, r.label) == (region, label)]
             for name in rows[0].scores:
                 values = [r.scores[name] for r in rows if not np.isnan(r.scores[name])]

@@ -1,5 +1,6 @@
 """The page in a real browser: it runs without complaint, the slider moves, and it fits."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -154,6 +155,26 @@ def test_nothing_is_wider_than_the_screen(page, width, media):
         ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
     )
     assert stretched == 0
+
+
+def test_headline_scores_are_all_on_a_phone_s_screen(page):
+    page.resize(390, 844, mobile=True)
+    cells = page.evaluate(
+        "[...document.querySelectorAll('#headline td')].map(e => {"
+        " const r = e.getBoundingClientRect(), s = getComputedStyle(e, '::before');"
+        " return [s.content, e.innerText, r.left, r.right, r.height]; })"
+    )
+    assert len(cells) == 5 * 2 * 3
+    titles = [json.loads(cell[0]) for cell in cells[:5]]
+    assert titles == ["NLL ↓", "Brier ↓", "ECE ↓", "MCE ↓", "Dice ↑"]
+    assert all(text and left >= 0 and right <= 390 for _, text, left, right, _ in cells)
+    assert all(height > 20 for *_, height in cells)
+    assert page.evaluate(
+        "(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#headline .scroll'))"
+    )
+    page.resize(1280)
+    before = "getComputedStyle(document.querySelector('#headline td'), '::before').content"
+    assert page.evaluate(before) == "none"
 
 
 def test_pictures_are_all_drawn(page):

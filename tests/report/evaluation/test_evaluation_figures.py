@@ -1,6 +1,9 @@
 """Figures of the report: their data against plain loops, their pictures pixel by pixel."""
 
+import base64
+import re
 from io import BytesIO
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,6 +15,12 @@ from gradsurge.experiments.evaluation.result import CaseLook
 from gradsurge.report.evaluation.pictures import svg_uri
 from gradsurge.report.figures import case_distributions, case_look, reliability
 from gradsurge.report.figures.model_looks import model_look
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def svg(uri):
+    return ElementTree.fromstring(base64.b64decode(uri.partition(",")[2]))
 
 
 @pytest.fixture
@@ -65,6 +74,28 @@ def test_distributions_have_a_line_of_points_a_model():
     (axis,) = figure.axes
     assert [t.get_text() for t in axis.get_yticklabels()] == ["A", "B", "C"]
     assert [len(line.get_xdata()) for line in axis.lines] == [2, 0, 1]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-5])
+def test_labels_of_ticks_keep_their_digits_on_the_page(unit):
+    values = [unit * v for v in (2.1, 2.9, 3.4, 4.2, 5.05)]
+    figure = case_distributions.draw(case_distributions.compute([values]), [model_look(0)])
+    uri = svg_uri(figure)
+    (axis,) = figure.axes
+    low, high = axis.get_xlim()
+    ticks = {t.get_text() for t in axis.get_xticklabels() if low <= t.get_position()[0] <= high}
+    ticks = {t for t in ticks if t}
+    shown = {"".join(node.itertext()).strip() for node in svg(uri).iter(f"{SVG}text")}
+    assert len(ticks) >= 3
+    assert ticks <= shown
+
+
+def test_coordinates_of_a_drawing_are_short():
+    data = case_distributions.compute([[1 / 3, 2 / 3, 1 / 7]])
+    uri = svg_uri(case_distributions.draw(data, [model_look(0)]))
+    paths = [node.get("d", "") for node in svg(uri).iter(f"{SVG}path")]
+    assert any(re.search(r"\d\.\d\d", path) for path in paths)
+    assert not any(re.search(r"\d\.\d{3}", path) for path in paths)
 
 
 def test_looks_of_models_differ():

@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gradsurge.calibration.bounded import Bounded
+from gradsurge.experiments.evaluation.definitions import ALL_STRUCTURES
 from gradsurge.experiments.evaluation.result import LesionSummary, Row
 from gradsurge.experiments.statistics import MeanInterval
+from gradsurge.report.evaluation.numbers import bound
 from gradsurge.report.evaluation.page import render
 from tests.report.evaluation.example import MODELS, example, with_problems
 from tests.report.evaluation.reading import Reading
@@ -90,10 +93,53 @@ def test_two_dimensions():
     assert "2D" in page.words
 
 
-def test_many_structures_head_with_their_mean(two_structures_page):
-    options = [a["value"] for a in two_structures_page.all("option")]
-    assert options.count("mean") == 1
-    assert "mean of structures, all voxels" in two_structures_page.words
+def test_many_structures_head_with_all_of_them(two_structures_page):
+    options = [a for a in two_structures_page.all("option") if a["value"] == "all"]
+    assert len(options) == 3 + 1  # the region "all" of three choosers, and the structures of one
+    assert "all structures, all voxels" in two_structures_page.words
+
+
+def test_the_row_of_all_structures_is_defined_where_there_is_one(
+    one_structure_page, two_structures_page
+):
+    text = ALL_STRUCTURES["multiclass"]
+    assert text in two_structures_page.text
+    assert text not in one_structure_page.text
+    links = [a["href"] for a in two_structures_page.all("a")]
+    assert links.count("#def-all-structures") == 1 + 2  # the headline, and a table a region
+
+
+def test_clipped_outcomes_are_told():
+    made = example(TWO, cases=2, **TINY)
+    assert "probability below" not in read(made).words
+    made.models["ce+dice"].sketches["all"].histograms[0].clipped = 1234
+    said = read(made).text.split("They count as 2⁻²⁴ in the NLL")[1]
+    assert "B ce+dice: 1\N{NARROW NO-BREAK SPACE}234 (all voxels)." in said
+
+
+def test_notes_are_told():
+    made = example(ONE, cases=2, **TINY)
+    made.notes = ["--images: no scan of <i>here</i> is shown"]
+    assert made.notes[0] in read(made).text
+
+
+def test_the_largest_bounds_are_told():
+    made = example(TWO, cases=3, **TINY)
+    said = read(made).words.split("Exact and bounded")[1].split("Mean over cases")[0]
+    models = made.models.values()
+    for title, score in (("Equal-mass ECE", "equal_mass_ece"), ("AUROC", "auroc")):
+        pooled = max(r.scores[score].error for m in models for r in m.pooled)
+        cases = max(r.scores[score].error for m in models for r in m.rows)
+        words = f"{title} ± {bound(pooled)} pooled, ± {bound(cases)} in a single case"
+        assert words in said
+    best = max(lens.best_dice.error for m in models for lens in m.lenses.values())
+    assert f"best pooled Dice by {bound(best)} at most" in said
+
+
+@pytest.mark.parametrize("value", [3.01e-9, 0.00491, 0.05, 0.0999, 0.2])
+def test_bounds_are_rounded_up(value):
+    text = bound(value).replace(" × 10", "e").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    assert value <= float(text) * (1 + 1e-12) <= 1.11 * value
 
 
 def test_paper_profile_in_three_dimensions():
@@ -138,7 +184,7 @@ def test_undefined_and_infinite_numbers_are_dashes():
     model.means = {key: MeanInterval(2, None, None, None) for key in model.means}
     for lens in model.lenses.values():
         lens.case_dice = np.full_like(lens.case_dice, np.nan)
-        lens.best_threshold = lens.best_dice = math.nan
+        lens.best_threshold, lens.best_dice = math.nan, Bounded(math.nan, math.nan)
     page = read(made)
     assert "Each point is a case" not in page.words
     rows = page.table("tumour, all voxels").rows

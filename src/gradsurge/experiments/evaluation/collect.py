@@ -14,7 +14,6 @@ from gradsurge.calibration.thresholds import best_threshold, dice_at, threshold_
 from gradsurge.experiments.evaluation.bands import resampled_reliability
 from gradsurge.experiments.evaluation.case import CaseResult
 from gradsurge.experiments.evaluation.result import (
-    MEAN,
     Lens,
     LesionSummary,
     ModelResult,
@@ -22,7 +21,7 @@ from gradsurge.experiments.evaluation.result import (
     Row,
 )
 from gradsurge.experiments.evaluation.scoring import mean_of, score_sketch
-from gradsurge.experiments.evaluation.settings import Region, Settings
+from gradsurge.experiments.evaluation.settings import ALL, Region, Settings
 from gradsurge.experiments.statistics import bootstrap_mean
 
 _Key = tuple[str, Region, str]  # model, region, label
@@ -135,7 +134,7 @@ class Collector:
             threshold_curve(histogram),
             np.stack(self._dice[key]),
             threshold,
-            float(dice),
+            dice,
         )
 
     def _add_means(self, model: ModelResult) -> None:
@@ -161,6 +160,6 @@ def _add_overlap(scored: dict[str, dict[str, float]], overlap: dict[str, dict[st
     """Put scores of whole masks beside those of the region's voxels."""
     for label, scores in overlap.items():
         scored[label] |= scores
-    if MEAN in scored:
+    if ALL in scored:
         for name in next(iter(overlap.values())):
-            scored[MEAN][name] = mean_of([scores[name] for scores in overlap.values()])
+            scored[ALL][name] = mean_of([scores[name] for scores in overlap.values()])

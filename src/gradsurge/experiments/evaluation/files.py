@@ -4,14 +4,16 @@ import csv
 import io
 import json
 import math
-import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gradsurge.calibration.lesion_table import lesion_table
+from gradsurge.experiments.evaluation.definitions import all_structures
+from gradsurge.experiments.evaluation.lesion_sizes import size_edges
 from gradsurge.experiments.evaluation.result import Evaluation, LesionSummary, ModelResult
 from gradsurge.experiments.evaluation.settings import Settings
+from gradsurge.experiments.whole_file import write_whole
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -21,10 +23,12 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "settings": _settings(evaluation.settings),
         "labels": str(evaluation.label_folder),
         "structures": evaluation.labels,
+        "definitions": all_structures(evaluation),
         "dimensions": evaluation.dimensions,
         "models": {name: _model(m, evaluation) for name, m in evaluation.models.items()},
         "comparisons": [asdict(c) for c in evaluation.comparisons],
         "problems": [asdict(p) for p in evaluation.problems],
+        "notes": evaluation.notes,
     }
     cleaned: dict[str, Any] = _clean(found)
     return cleaned
@@ -32,7 +36,8 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 def write_metrics(evaluation: Evaluation, file: Path) -> None:
     """Write ``metrics.json``."""
-    _write(file, json.dumps(as_json(evaluation), indent=2, allow_nan=False) + "\n")
+    text = json.dumps(as_json(evaluation), indent=2, allow_nan=False)
+    write_whole(file, f"{text}\n".encode())
 
 
 def write_cases(evaluation: Evaluation, file: Path) -> None:
@@ -48,7 +53,7 @@ def write_cases(evaluation: Evaluation, file: Path) -> None:
     for row in rows:
         keys = (_harmless(key) for key in (row.model, row.case, row.region, row.label))
         table.writerow([*keys, *(_number(row.scores.get(name)) for name in names)])
-    _write(file, text.getvalue())
+    write_whole(file, text.getvalue().encode())
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
@@ -62,35 +67,52 @@ def _model(model: ModelResult, evaluation: Evaluation) -> dict[str, Any]:
     per_case: dict[str, Any] = {}
     for (region, label, name), mean in model.means.items():
         per_case.setdefault(region, {}).setdefault(label, {})[name] = asdict(mean)
-    pooled: dict[str, Any] = {}
-    for row in model.pooled:
-        pooled.setdefault(row.region, {})[row.label] = row.scores
     return {
         "folder": str(model.folder),
         "cases": len(model.cases),
         "problems": len(model.problems),
         "mean_over_cases": per_case,
-        "pooled": pooled,
-        "best_thresholds": {
-            label: {"threshold": lens.best_threshold, "dice": lens.best_dice}
-            for (region, label), lens in model.lenses.items()
-            if region == evaluation.settings.regions[0]
-        },
+        "pooled": _pooled(model, "scores"),
+        "pooled_bounds": _pooled(model, "bounds"),
+        "clipped": {region: sketch.clipped for region, sketch in model.sketches.items()},
+        "best_thresholds": _best_thresholds(model, evaluation.settings),
         "reliability": {
             f"{region}/{label}": lens.reliability._asdict()
             for (region, label), lens in model.lenses.items()
         },
-        "lesions": {k: _lesions(s, evaluation.settings) for k, s in model.lesions.items()},
+        "lesions": {
+            label: _lesions(found, size_edges(evaluation, label))
+            for label, found in model.lesions.items()
+        },
         "logits": {label: asdict(sums.means()) for label, sums in model.logits.items()},
     }
 
 
-def _lesions(summary: LesionSummary, settings: Settings) -> dict[str, Any]:
+def _pooled(model: ModelResult, what: Literal["scores", "bounds"]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row in model.pooled:
+        found.setdefault(row.region, {})[row.label] = getattr(row, what)
+    return found
+
+
+def _best_thresholds(model: ModelResult, settings: Settings) -> dict[str, Any]:
+    return {
+        label: {
+            "threshold": lens.best_threshold,
+            "dice": lens.best_dice,
+            "dice_bound": lens.best_dice.error,
+        }
+        for (region, label), lens in model.lenses.items()
+        if region == settings.regions[0]
+    }
+
+
+def _lesions(summary: LesionSummary, edges: list[float]) -> dict[str, Any]:
     return {
         "count": len(summary.lesions),
         "predicted_components": summary.predicted_components,
         "false_positives": summary.false_positives,
-        "sizes": [asdict(row) for row in lesion_table(summary.lesions, settings.lesion_edges)],
+        "sizes": [asdict(row) for row in lesion_table(summary.lesions, edges)],
     }
 
 
@@ -109,11 +131,4 @@ def _harmless(name: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None or math.isnan(value) else repr(value)
-
-
-def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(file)
+    return "" if value is None or math.isnan(value) else repr(value + 0)  # a sum has no bound

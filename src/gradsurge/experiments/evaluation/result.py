@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradsurge.calibration.bounded import Bounded
 from gradsurge.calibration.lesions import Lesion
 from gradsurge.calibration.logit_table import LogitSums
 from gradsurge.calibration.reliability import ReliabilityCurve
 from gradsurge.calibration.scores import Bins
-from gradsurge.calibration.sketch import CalibrationSketch
+from gradsurge.calibration.sketch import CalibrationSketch, Kind
 from gradsurge.calibration.thresholds import ThresholdCurve
 from gradsurge.experiments.comparison import PairedComparison
-from gradsurge.experiments.evaluation.settings import Region, Settings
+from gradsurge.experiments.evaluation.settings import ALL, Region, Settings
 from gradsurge.experiments.statistics import MeanInterval
-
-MEAN = "mean"  # the label of rows that average over several structures
 
 
 @dataclass(frozen=True)
@@ -31,13 +30,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class Row:
-    """Scores of one model on one case, in one region, for one structure (or their `MEAN`)."""
+    """Scores of one model on one case, in one region, for one structure (or `ALL` of them)."""
 
     model: str
     case: str
     region: Region
     label: str
     scores: dict[str, float]
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Score -> how far off it may be at most, of those that are not exact."""
+        return {name: v.error for name, v in self.scores.items() if isinstance(v, Bounded)}
 
 
 @dataclass
@@ -49,7 +53,8 @@ class Lens:
         case_bins: the bins of each case, in the order of the cases.
         thresholds: counts of the pooled mask at 100 thresholds.
         case_dice: (cases, 100) Dice of each case at these thresholds; NaN where undefined.
-        best_threshold: Dice-optimal threshold of the pooled voxels, and the Dice there.
+        best_threshold: Dice-optimal threshold of the pooled voxels, and the Dice there, whose
+            bound is what a threshold between those tried could still gain.
     """
 
     reliability: ReliabilityCurve
@@ -57,7 +62,7 @@ class Lens:
     thresholds: ThresholdCurve
     case_dice: NDArray[np.float64]
     best_threshold: float
-    best_dice: float
+    best_dice: Bounded
 
 
 @dataclass
@@ -127,10 +132,11 @@ class Evaluation:
     """One or more models on the same labels.
 
     Attributes:
-        labels: names of the structures, without `MEAN`.
+        labels: names of the structures, without `ALL`.
         dimensions: 2 or 3.
         comparisons: paired tests between models on the primary region, Holm-corrected.
         looks: the worst cases of each model.
+        notes: what is no problem of a case, but should not pass in silence.
         provenance: version, date, and what else tells how the numbers came about.
     """
 
@@ -141,12 +147,19 @@ class Evaluation:
     dimensions: int
     comparisons: list[PairedComparison] = field(default_factory=list)
     looks: list[CaseLook] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     provenance: dict[str, str] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
-        """The label that heads the tables: the only structure, or their mean."""
-        return self.labels[0] if len(self.labels) == 1 else MEAN
+        """The label that heads the tables: the only structure, or `ALL` of them."""
+        return self.labels[0] if len(self.labels) == 1 else ALL
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of the sketches; None if nothing was scored."""
+        sketches = (s for model in self.models.values() for s in model.sketches.values())
+        return next((sketch.kind for sketch in sketches), None)
 
     @property
     def problems(self) -> list[Problem]:

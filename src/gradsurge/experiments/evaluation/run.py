@@ -1,6 +1,6 @@
 """Many cases of one or more models: worked on in parallel, added up in their order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from gradsurge.experiments.comparison import compare
 from gradsurge.experiments.evaluation.case import CaseResult, CaseTask, evaluate_case
 from gradsurge.experiments.evaluation.collect import Collector
 from gradsurge.experiments.evaluation.looks import worst_looks
+from gradsurge.experiments.evaluation.notes import notes_of
 from gradsurge.experiments.evaluation.result import Evaluation, ModelResult, Problem
 from gradsurge.experiments.evaluation.scoring import headline_scores
 from gradsurge.experiments.evaluation.settings import Settings
@@ -78,23 +79,41 @@ def evaluate(
         NothingToScore: not one case could be scored.
     """
     results, tasks = find_tasks(models, labels, settings)
-    if dask is not None:
-        tasks = [task.absolute() for task in tasks]
     on_tasks(len(tasks))
     collector = Collector(results, settings, sketches)
-    work = partial(evaluate_case, settings=settings)
-    for result in each_in_order(work, tasks, jobs, dask):
+    for result in _each_case(tasks, settings, jobs, dask):
         collector.add(result)
         on_case(result)
-    if not any(model.cases for model in results.values()):
-        raise NothingToScore([p for model in results.values() for p in model.problems])
+    return _finished(collector, labels, tasks, images)
+
+
+def _each_case(
+    tasks: Sequence[CaseTask], settings: Settings, jobs: int, dask: str | None
+) -> Iterator[CaseResult]:
+    if dask is not None:  # a cluster's workers were started elsewhere
+        tasks = [task.absolute() for task in tasks]
+    return each_in_order(partial(evaluate_case, settings=settings), tasks, jobs, dask)
+
+
+def _finished(
+    collector: Collector, labels: Path, tasks: Sequence[CaseTask], images: Path | None
+) -> Evaluation:
+    models = collector.models
+    if not any(model.cases for model in models.values()):
+        raise NothingToScore([p for model in models.values() for p in model.problems])
     collector.finish()
-    evaluation = Evaluation(
-        settings, labels, results, collector.names, collector.dimensions, provenance=_provenance()
+    found = Evaluation(
+        collector.settings,
+        labels,
+        models,
+        collector.names,
+        collector.dimensions,
+        provenance=_provenance(),
     )
-    evaluation.comparisons = compare(_by_case(evaluation))
-    evaluation.looks = worst_looks(evaluation, tasks, images)
-    return evaluation
+    found.comparisons = compare(_by_case(found))
+    found.looks = worst_looks(found, tasks, images)
+    found.notes = notes_of(found, tasks, images)
+    return found
 
 
 def _by_case(evaluation: Evaluation) -> dict[str, dict[str, dict[str, float]]]:

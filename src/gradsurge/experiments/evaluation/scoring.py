@@ -1,33 +1,14 @@
 """Sketches to named scores: the same for a case and for all cases together."""
 
+from collections.abc import Sequence
+
 from gradsurge.calibration import equal_mass, ranking, scores
+from gradsurge.calibration.bounded import Bounded
 from gradsurge.calibration.histogram import Histogram
 from gradsurge.calibration.sketch import CalibrationSketch
 from gradsurge.calibration.top_label import binary_top_label
-from gradsurge.experiments.evaluation.result import MEAN
-from gradsurge.experiments.evaluation.settings import Settings
+from gradsurge.experiments.evaluation.settings import ALL, Settings
 
-# name -> what a page says of it; the order is that of columns.
-DEFINITIONS = {
-    "nll": "Negative log-likelihood: mean of -log P(label), in nats. Lower is better. The mean row "
-    "of exclusive classes is the joint one, of the class that is true.",
-    "brier": "Brier score: mean of (p - y)² of the structure. Lower is better.",
-    "brier_sum": "Brier score summed over classes; for two classes twice the other form.",
-    "ece": "Expected calibration error of the structure's probability: |mean p - frequency| in "
-    "equal-width bins (lo, hi], weighted by voxels.",
-    "ace": "Average calibration error: the same, bins not weighted.",
-    "mce": "Maximum calibration error: the largest gap of a bin.",
-    "equal_mass_ece": "Expected calibration error in bins of equally many voxels.",
-    "top_ece": "Expected calibration error of the confidence in the predicted class (the paper's).",
-    "top_mce": "Maximum calibration error of the confidence in the predicted class (the paper's).",
-    "sharpness": "Mean of p(1-p): the Brier score if these probabilities were calibrated.",
-    "auroc": "Area under the ROC curve: the chance that a voxel of the structure ranks higher.",
-    "average_precision": "Precision averaged over the structure's voxels, each at its own rank.",
-    "dice": "Dice of the hard mask (p > 0.5, or the largest class), of whole cases. NaN if mask "
-    "and label are both empty.",
-    "nsd": "Normalised surface distance: share of both surfaces within the tolerance.",
-    "hd95": "95th percentile of the distance between the surfaces, in mm.",
-}
 HEADLINES = {
     "foreground": ("nll", "brier", "ece", "mce", "dice"),
     "paper": ("nll", "brier", "top_ece", "top_mce", "dice"),
@@ -45,13 +26,13 @@ def headline_scores(settings: Settings, dimensions: int) -> tuple[str, ...]:
 def score_sketch(
     sketch: CalibrationSketch, names: list[str], settings: Settings
 ) -> dict[str, dict[str, float]]:
-    """Return structure -> score -> value; with several structures their `MEAN` too."""
+    """Return structure -> score -> value; with several structures `ALL` of them too."""
     found = {
         name: _of_histogram(histogram, settings)
         for name, histogram in zip(names, sketch.foreground.values(), strict=True)
     }
     if len(names) > 1:
-        found[MEAN] = _of_all(sketch, list(found.values()), settings)
+        found[ALL] = _of_all(sketch, list(found.values()), settings)
     return found
 
 
@@ -68,20 +49,21 @@ def _of_histogram(histogram: Histogram, settings: Settings) -> dict[str, float]:
         "ece": scores.ece(histogram, bins),
         "ace": scores.ace(histogram, bins),
         "mce": scores.mce(histogram, bins, minimum),
-        "equal_mass_ece": float(equal_mass.equal_mass_ece(histogram, bins)),
+        "equal_mass_ece": equal_mass.equal_mass_ece(histogram, bins),
         "top_ece": scores.ece(top, bins),
         "top_mce": scores.mce(top, bins, minimum),
         "sharpness": scores.sharpness(histogram),
-        "auroc": float(ranking.auroc(histogram)),
-        "average_precision": float(ranking.average_precision(histogram)),
+        "auroc": ranking.auroc(histogram),
+        "average_precision": ranking.average_precision(histogram),
     }
 
 
 def _of_all(
     sketch: CalibrationSketch, each: list[dict[str, float]], settings: Settings
 ) -> dict[str, float]:
-    mean = {name: mean_of([found[name] for found in each]) for name in each[0]}
-    mean |= {
+    """Return means over structures, and what is joint; `ALL_STRUCTURES` says which is which."""
+    together = {name: mean_of([found[name] for found in each]) for name in each[0]}
+    together |= {
         "voxels": sketch.voxels,
         "positives": sum(found["positives"] for found in each),
         "nll": sketch.nll(),
@@ -89,12 +71,19 @@ def _of_all(
     }
     if sketch.kind == "multiclass":
         top = sketch.top_label
-        mean["top_ece"] = scores.ece(top, settings.bins)
-        mean["top_mce"] = scores.mce(top, settings.bins, settings.minimum)
-    return mean
+        together["class_wise_ece"] = sketch.class_wise_ece(settings.bins)
+        together["top_ece"] = scores.ece(top, settings.bins)
+        together["top_mce"] = scores.mce(top, settings.bins, settings.minimum)
+    return together
 
 
-def mean_of(values: list[float]) -> float:
-    """Mean of what is defined."""
+def mean_of(values: Sequence[float]) -> float:
+    """Mean of what is defined; of bounded numbers with the mean of their bounds.
+
+    >>> mean_of([0.2, float("nan"), 0.4]), mean_of([Bounded(0.2, 0.01), Bounded(0.4, 0.03)])
+    (0.30000000000000004, 0.30000000000000004 (± 0.02))
+    """
     kept = [v for v in values if v == v]  # NaN differs from itself
-    return sum(kept) / len(kept) if kept else float("nan")
+    mean = sum(kept) / len(kept) if kept else float("nan")
+    errors = [v.error for v in kept if isinstance(v, Bounded)]
+    return Bounded(mean, sum(errors) / len(kept)) if errors else mean

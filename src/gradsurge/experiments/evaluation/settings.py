@@ -8,7 +8,8 @@ from gradsurge.data import LabelSet
 
 Region = Literal["all", "active", "mask", "band"]
 Profile = Literal["foreground", "paper"]
-PROFILES: tuple[Profile, ...] = ("foreground", "paper")
+# The label of the common row of several structures: means, and joint scores (`ALL_STRUCTURES`).
+ALL = "all structures"
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gradsurge.experiments.evaluation.result import MEAN, Evaluation, ModelResult
+from gradsurge.experiments.evaluation.result import Evaluation, ModelResult
 from gradsurge.experiments.evaluation.scoring import headline_scores
-from gradsurge.experiments.evaluation.settings import Region
+from gradsurge.experiments.evaluation.settings import ALL, Region
 from gradsurge.report.evaluation.overview import ModelEntry, model_entries
 from gradsurge.report.evaluation.pictures import svg_uri
-from gradsurge.report.evaluation.titles import region_title, structure_title
+from gradsurge.report.evaluation.titles import region_title
 from gradsurge.report.figures import case_distributions, reliability
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class View(Generic[T]):
-    """Diagrams of one region and structure; ``label`` is the structure's number or "mean"."""
+    """Diagrams of one region and structure; ``label`` is the structure's number, or "all"."""
 
     region: str
     label: str
@@ -57,16 +57,16 @@ def reliability_views(evaluation: Evaluation) -> list[View[ReliabilityDiagram]]:
 
 
 def distribution_views(evaluation: Evaluation) -> list[View[Distribution]]:
-    """Draw every headline score over cases, for each region and structure, and their mean."""
+    """Draw every headline score over cases, for each region and structure, and all of them."""
     labels = [(str(k), label) for k, label in enumerate(evaluation.labels)]
     if len(labels) > 1:
-        labels.insert(0, (MEAN, MEAN))
+        labels.insert(0, ("all", ALL))
     found = []
     for region in evaluation.settings.regions:
         for key, label in labels:
             if diagrams := _distributions(evaluation, region, label):
                 title = region_title(region, evaluation.settings)
-                found.append(View(region, key, title, structure_title(label), diagrams))
+                found.append(View(region, key, title, label, diagrams))
     return found
 
 

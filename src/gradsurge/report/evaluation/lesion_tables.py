@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from gradsurge.calibration.lesion_table import SizeClass, lesion_table, quartile_edges
+from gradsurge.calibration.lesion_table import SizeClass, lesion_table
+from gradsurge.experiments.evaluation.lesion_sizes import size_edges
 from gradsurge.experiments.evaluation.result import Evaluation, LesionSummary, ModelResult
 from gradsurge.report.evaluation.numbers import score
 from gradsurge.report.evaluation.overview import ModelEntry, model_entries
@@ -50,26 +51,22 @@ def lesion_sections(evaluation: Evaluation) -> list[LesionSection]:
 def _section(
     evaluation: Evaluation, label: str, models: list[tuple[ModelEntry, ModelResult]]
 ) -> LesionSection:
-    edges = evaluation.settings.lesion_edges
-    # A lesion is one of the label, so several models on one case see the same ones.
-    sizes = {(x.case, x.centroid, x.volume) for _, m in models for x in m.lesions[label].lesions}
-    bounds = quartile_edges([size for *_, size in sizes]) if edges is None else list(edges)
-    unit = "mm²" if evaluation.dimensions == 2 else "mm³"
+    edges = size_edges(evaluation, label)
     return LesionSection(
         structure=label,
-        unit=unit,
-        quartiles=edges is None,
+        unit="mm²" if evaluation.dimensions == 2 else "mm³",
+        quartiles=evaluation.settings.lesion_edges is None,
         models=[
-            _of_model(entry, model.lesions[label], len(model.cases), bounds)
+            _of_model(entry, model.lesions[label], len(model.cases), edges)
             for entry, model in models
         ],
     )
 
 
 def _of_model(
-    entry: ModelEntry, summary: LesionSummary, cases: int, bounds: list[float]
+    entry: ModelEntry, summary: LesionSummary, cases: int, edges: list[float]
 ) -> ModelLesions:
-    classes = lesion_table(summary.lesions, bounds)
+    classes = lesion_table(summary.lesions, edges)
     rows = [(_sizes(row), row) for row in classes]
     if len(rows) > 1:
         rows.append(("all sizes", lesion_table(summary.lesions, (0.0, math.inf))[0]))

@@ -38,6 +38,18 @@ def score(value: float | None, digits: int = 3) -> str:
     return f"{_MINUS}{text}" if value < 0 else text
 
 
+def bound(value: float) -> str:
+    """Write a bound with two digits, rounded up, so that it still is one.
+
+    >>> bound(0.000491), bound(0.0), bound(2.31e-7)
+    ('0.00050', '0', '2.4 × 10⁻⁷')
+    """
+    if value <= 0 or not math.isfinite(value):
+        return score(value)
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return score(math.ceil(value / step) * step, digits=2)
+
+
 def count(value: float | None) -> str:
     """Write a whole number in groups of three digits.
 

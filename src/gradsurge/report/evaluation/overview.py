@@ -73,7 +73,7 @@ def _facts(evaluation: Evaluation) -> list[tuple[str, str]]:
         ("Profile", _PROFILES[settings.profile]),
         ("Files hold", _contents(settings)),
         ("Dimensions", f"{evaluation.dimensions}D" if evaluation.dimensions else "unknown"),
-        ("Bins", f"{settings.bins} of equal width; for MCE, of at least {settings.minimum} voxels"),
+        ("Bins", _bins(settings)),
         ("Cases with an empty label", "scored" if settings.allow_empty else "left out"),
     ]
     if settings.masks is not None:
@@ -81,6 +81,11 @@ def _facts(evaluation: Evaluation) -> list[tuple[str, str]]:
     if settings.surface_mm is not None:
         facts.append(("Surface tolerance", f"{settings.surface_mm:g} mm"))
     return facts
+
+
+def _bins(settings: Settings) -> str:
+    voxels = "voxel" if settings.minimum == 1 else "voxels"
+    return f"{settings.bins} of equal width; for MCE, of at least {settings.minimum} {voxels}"
 
 
 def _structures(evaluation: Evaluation) -> str:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import os
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,12 +10,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from gradsurge.experiments.evaluation.definitions import DEFINITIONS, all_structures
 from gradsurge.experiments.evaluation.result import Evaluation
-from gradsurge.experiments.evaluation.scoring import DEFINITIONS
 from gradsurge.experiments.statistics import MINIMUM_PAIRS
+from gradsurge.experiments.whole_file import write_whole
 from gradsurge.report.evaluation import numbers, titles
 from gradsurge.report.evaluation.comparisons import LEVEL, compared_pairs
 from gradsurge.report.evaluation.diagrams import distribution_views, reliability_views
+from gradsurge.report.evaluation.exactness import exactness
 from gradsurge.report.evaluation.lesion_tables import lesion_sections
 from gradsurge.report.evaluation.logit_tables import logit_sections
 from gradsurge.report.evaluation.overview import overview
@@ -36,14 +37,7 @@ def write_report(evaluation: Evaluation, file: Path) -> None:
     whatever they hold, and the page's policy runs no script but its own.
     """
     # File names that are not UTF-8 reach us as lone surrogates, which cannot be written.
-    page = render(evaluation).encode("utf-8", errors="replace")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(page)
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(file, render(evaluation).encode("utf-8", errors="replace"))
 
 
 def render(evaluation: Evaluation) -> str:
@@ -70,7 +64,7 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
         "headline": headline_table(evaluation),
         "region_tables": region_tables(evaluation),
         "primary": titles.region_title(evaluation.settings.regions[0], evaluation.settings),
-        "subject": titles.structure_title(evaluation.headline) if evaluation.labels else "",
+        "subject": evaluation.headline if evaluation.labels else "",
         "reliability": reliability_views(evaluation),
         "few": reliability.FEW,
         "distributions": distribution_views(evaluation),
@@ -88,6 +82,8 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
             "error": png_uri(case_look.colour_bar(case_look.ERROR_COLOURS)),
         },
         "definitions": DEFINITIONS,
+        "all_structures": all_structures(evaluation),
+        "exactness": exactness(evaluation),
     }
 
 
@@ -102,6 +98,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "score": numbers.score,
+        "bound": numbers.bound,
         "count": numbers.count,
         "percent": numbers.percent,
         "p_value": numbers.p_value,

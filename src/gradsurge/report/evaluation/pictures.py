@@ -36,10 +36,14 @@ def _uri(kind: str, content: bytes) -> str:
 
 
 def _smaller(svg: str) -> str:
-    """Leave out what nobody sees: metadata, names of groups, blanks, the sixth decimal."""
+    """Leave out what nobody sees: metadata, names of groups, blanks, decimals of coordinates."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
-    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    svg = re.sub(r"<[^>]*>", _shorter, svg)  # tags only: what stands between them is read
     svg = re.sub(r"\s+", " ", svg).replace("> <", "><")
     return svg.replace("'DejaVu Sans'", _FONT)
+
+
+def _shorter(tag: re.Match[str]) -> str:
+    return re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0])

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from gradsurge.experiments.evaluation.result import MEAN, Evaluation, ModelResult
-from gradsurge.experiments.evaluation.scoring import DEFINITIONS, headline_scores
-from gradsurge.experiments.evaluation.settings import Region
+from gradsurge.experiments.evaluation.definitions import DEFINITIONS
+from gradsurge.experiments.evaluation.result import Evaluation, ModelResult
+from gradsurge.experiments.evaluation.scoring import headline_scores
+from gradsurge.experiments.evaluation.settings import ALL, Region
 from gradsurge.report.evaluation.numbers import finite
 from gradsurge.report.evaluation.overview import ModelEntry, model_entries
-from gradsurge.report.evaluation.titles import better, region_title, structure_title
+from gradsurge.report.evaluation.titles import better, region_title
 
 
 @dataclass
@@ -32,18 +33,18 @@ class Line:
 
 @dataclass
 class Group:
-    """The models' lines for a structure."""
+    """The models' lines for a structure; ``columns`` are names of scores."""
 
     structure: str
+    columns: list[str]
     lines: list[Line]
 
 
 @dataclass
 class ScoreTable:
-    """Groups of one region; ``columns`` are names of scores."""
+    """Groups of one region."""
 
     region: str
-    columns: list[str]
     groups: list[Group]
 
 
@@ -51,33 +52,33 @@ def headline_table(evaluation: Evaluation) -> ScoreTable:
     """Return the scores that head the page, in the primary region, a line a model."""
     region = evaluation.settings.regions[0]
     columns = list(headline_scores(evaluation.settings, evaluation.dimensions))
-    table = _table(evaluation, region, columns, [evaluation.headline] if evaluation.labels else [])
-    for group in table.groups:
+    labels = [evaluation.headline] if evaluation.labels else []
+    groups = [_group(evaluation, region, label, columns) for label in labels]
+    for group in groups:
         for k, name in enumerate(columns):
             _mark_best(name, [line.means[k] for line in group.lines])
-    return table
+    return ScoreTable(region_title(region, evaluation.settings), groups)
 
 
 def region_tables(evaluation: Evaluation) -> list[ScoreTable]:
-    """Return every score that has a value, a table a region, a group a structure."""
-    labels = [*evaluation.labels, *([MEAN] if len(evaluation.labels) > 1 else [])]
-    found = {name for m in evaluation.models.values() for _, _, name in m.means}
-    columns = [name for name in DEFINITIONS if name in found]
-    return [_table(evaluation, region, columns, labels) for region in evaluation.settings.regions]
+    """Return every score that a structure has, a table a region, a group a structure."""
+    labels = [*evaluation.labels, *([ALL] if len(evaluation.labels) > 1 else [])]
+    means = [where for m in evaluation.models.values() for where in m.means]
+    tables = []
+    for region in evaluation.settings.regions:
+        groups = []
+        for label in labels:
+            found = {name for *where, name in means if where == [region, label]}
+            columns = [name for name in DEFINITIONS if name in found]
+            groups.append(_group(evaluation, region, label, columns))
+        tables.append(ScoreTable(region_title(region, evaluation.settings), groups))
+    return tables
 
 
-def _table(
-    evaluation: Evaluation, region: Region, columns: list[str], labels: list[str]
-) -> ScoreTable:
-    models = list(zip(model_entries(evaluation), evaluation.models.values(), strict=True))
-    groups = [
-        Group(
-            structure_title(label),
-            [_line(entry, model, region, label, columns) for entry, model in models],
-        )
-        for label in labels
-    ]
-    return ScoreTable(region_title(region, evaluation.settings), columns, groups)
+def _group(evaluation: Evaluation, region: Region, label: str, columns: list[str]) -> Group:
+    models = zip(model_entries(evaluation), evaluation.models.values(), strict=True)
+    lines = [_line(entry, model, region, label, columns) for entry, model in models]
+    return Group(label, columns, lines)
 
 
 def _line(

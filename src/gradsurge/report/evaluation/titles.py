@@ -1,6 +1,5 @@
-"""What scores, regions and structures are called on the page."""
+"""What scores and regions are called on the page."""
 
-from gradsurge.experiments.evaluation.result import MEAN
 from gradsurge.experiments.evaluation.settings import Region, Settings
 
 TITLES = {
@@ -11,6 +10,7 @@ TITLES = {
     "ace": "ACE",
     "mce": "MCE",
     "equal_mass_ece": "Equal-mass ECE",
+    "class_wise_ece": "Class-wise ECE",
     "top_ece": "Top-label ECE",
     "top_mce": "Top-label MCE",
     "sharpness": "Sharpness",
@@ -52,8 +52,3 @@ def region_title(region: Region, settings: Settings) -> str:
         "mask": "mask files",
         "band": f"band of {settings.band_mm:g} mm round the label's boundary",
     }[region]
-
-
-def structure_title(label: str) -> str:
-    """Return the name of a structure, or what the mean of several is called."""
-    return "mean of structures" if label == MEAN else label
