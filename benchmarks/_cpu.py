@@ -1,4 +1,4 @@
-"""Processor time of this process and its workers, which a busy machine blurs less than the clock."""
+"""Processor time of this process and its workers: a busy machine blurs it less than the clock."""
 
 import os
 from pathlib import Path

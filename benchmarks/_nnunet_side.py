@@ -49,11 +49,14 @@ def load(
     folder: str, patch: list[int], batch: int, workers: int, warm_up: int, batches: int
 ) -> dict[str, Any]:
     """Take batches from nnU-Net's own loader, set up as its trainer does, and time them."""
+    import torch
     from batchgenerators.dataloading.nondet_multi_threaded_augmenter import (
         NonDetMultiThreadedAugmenter,
     )
     from batchgenerators.dataloading.single_threaded_augmenter import SingleThreadedAugmenter
 
+    # One core for one process. Left alone, torch's second thread only costs nnU-Net time here.
+    torch.set_num_threads(1)
     loader = _loader(folder, tuple(patch), batch)
     if workers == 0:
         stream = SingleThreadedAugmenter(loader, None)
@@ -84,11 +87,8 @@ def _settle_blur(transforms: Any, patch: tuple[int, ...]) -> None:
 
     inner = [getattr(t, "transform", t) for t in transforms.transforms]
     (blur,) = [t for t in inner if isinstance(t, GaussianBlurTransform)]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     for _ in range(100):
         blur(image=torch.randn(1, *patch))
-    torch.set_num_threads(threads)
 
 
 @cache

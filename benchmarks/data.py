@@ -2,7 +2,7 @@
 
 Patches: nnU-Net preprocesses cases of Hippocampus and ISLES, the same arrays are written into a
 store of ours, and both draw augmented patches of the same size and batch from them: in one process
-each, then with two workers each. Times are taken in turns; medians are shown with the lowest and
+each (one thread), then with two workers each. Times are taken in turns; medians are shown with the lowest and
 the highest, of the clock and of the processors, and of the ratios of each pair of turns.
 
 Reading: one 80 x 96 x 80 patch of a 512 x 512 x 300 case, against loading its NIfTI.
@@ -307,7 +307,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=30)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    out = Console(width=130)
+    out = Console(width=150)
     work = Path(tempfile.mkdtemp(prefix="gradsurge-benchmark-"))
     try:
         found = {**provenance(), **_run(args, work, out)}
