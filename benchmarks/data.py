@@ -2,8 +2,8 @@
 
 Patches: nnU-Net preprocesses cases of Hippocampus and ISLES, the same arrays are written into a
 store of ours, and both draw augmented patches of the same size and batch from them: in one process
-each (one thread), then with two workers each. Times are taken in turns; medians are shown with the lowest and
-the highest, of the clock and of the processors, and of the ratios of each pair of turns.
+each (one thread), then with two workers each. Times are taken in turns; medians are shown with the
+lowest and the highest, of the clock and of the processors, and of the ratios of each pair of turns.
 
 Reading: one 80 x 96 x 80 patch of a 512 x 512 x 300 case, against loading its NIfTI.
 

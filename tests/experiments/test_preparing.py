@@ -216,7 +216,7 @@ def test_a_damaged_dataset_file(raw, out):
     prepare(FakeSet(), raw, out)
     whole = without_date(out)
     (out / "dataset.json").write_text("{")
-    with pytest.raises(ValueError, match=r"dataset\.json: damaged .*; delete it and run again"):
+    with pytest.raises(ValueError, match=r"dataset\.json: damaged .*delete that file and run"):
         prepare(FakeSet(), raw, out)
     (out / "dataset.json").unlink()
     assert prepare(FakeSet(), raw, out).unchanged == NAMES
@@ -357,3 +357,22 @@ def test_more_phantoms_move_no_case_to_another_split(tmp_path):
 def test_phantoms_that_cannot_be(arguments, words):
     with pytest.raises(ValueError, match=words):
         PhantomSet(*arguments)
+
+
+def test_another_fold_gives_other_splits(raw, out):
+    class Folded(FakeSet):
+        fold = 0
+
+        @property
+        def split_settings(self):
+            return {"fold": self.fold}
+
+        def split(self, cases, seed):
+            return super().split(cases, seed + self.fold)
+
+    prepare(Folded(), raw, out)
+    first = Store.open(out).splits
+    other = Folded()
+    other.fold = 1
+    assert prepare(other, raw, out).unchanged == NAMES
+    assert Store.open(out).splits != first

@@ -145,7 +145,8 @@ def _describe(
     dataset: Dataset, raw: Path, cases: Sequence[RawCase], seed: int, before: DatasetFile | None
 ) -> DatasetFile:
     """Return the facts of the store as they will be if no case fails."""
-    made_of = json.dumps([seed, [[case.name, case.group, case.split] for case in cases]])
+    listed = [[case.name, case.group, case.split] for case in cases]
+    made_of = json.dumps([seed, dataset.split_settings, listed])
     key = hashlib.sha256(made_of.encode()).hexdigest()
     keep = before is not None and before.split_key == key
     return DatasetFile(

@@ -130,8 +130,15 @@ def test_sizes_that_differ(tmp_path):
 
 def test_patients(tmp_path):
     trees.images(tmp_path, 6)
-    _, found = opened(tmp_path, patient=r"a([0-2])")
-    assert [c.group for c in found.cases] == ["0", "1", "2", "a3", "a4", "a5"]
+    _, found = opened(tmp_path, patient=r"a([0-9])")
+    assert [c.group for c in found.cases] == ["0", "1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(("pattern", "words"), [("a([0-2])", "does not match"), ("(", "regular")])
+def test_patients_are_never_torn_apart_in_silence(tmp_path, pattern, words):
+    trees.images(tmp_path, 6)
+    with pytest.raises(ValueError, match=words):
+        opened(tmp_path, patient=pattern)
 
 
 # --- the reader -------------------------------------------------------------------------------

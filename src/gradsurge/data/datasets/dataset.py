@@ -82,6 +82,11 @@ class Dataset(ABC):
         """
 
     @property
+    def split_settings(self) -> dict[str, Any]:
+        """What `split` depends on beside cases and seed, as plain JSON; known after `find`."""
+        return {}
+
+    @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
         """What `load` depends on, as plain JSON: a change of it prepares the cases anew."""

@@ -120,14 +120,25 @@ def patient_of(name: str, pattern: str | None) -> str:
 
     Args:
         name: of the case.
-        pattern: a regular expression, whose first group (or whole match) is the patient; None, or
-            no match: each case is a patient of its own.
+        pattern: a regular expression, whose first group (or whole match) is the patient; None:
+            each case is a patient of its own.
+
+    Raises:
+        ValueError: it is no regular expression, or the name does not match: patients would be
+            torn apart in silence.
 
     >>> patient_of("P012_slice3", r"(P[0-9]+)_"), patient_of("P012_slice3", None)
     ('P012', 'P012_slice3')
     """
-    match = None if pattern is None else re.search(pattern, name)
-    return name if match is None else match[1 if match.re.groups else 0] or name
+    if pattern is None:
+        return name
+    try:
+        match = re.search(pattern, name)
+    except re.error as error:
+        raise ValueError(f"patient: {pattern!r} is no regular expression ({error})") from error
+    if match is None:
+        raise ValueError(f"patient: {pattern!r} does not match the case {name!r}")
+    return match[1 if match.re.groups else 0] or name
 
 
 def _resolved(file: Path) -> Path:

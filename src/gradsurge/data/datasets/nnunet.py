@@ -93,6 +93,8 @@ class NnUnet(Dataset):
         if self.spacing is not None and len(self.spacing) != self.dimensions:
             raise ValueError(f"spacing: expected {self.dimensions} numbers, got {self.spacing}")
         file = self.splits or beside(raw, "splits_final.json")
+        if file is None and self.fold:
+            raise ValueError(f"fold: {self.fold} was asked for, but there is no splits_final.json")
         self._fold = None if file is None else read_fold(file, self.fold)
         self._foreground = self._intensities(raw, found.cases)
         return found
@@ -114,6 +116,10 @@ class NnUnet(Dataset):
         if self._fold is not None:
             return divide_by_fold(cases, self._fold)
         return divide(cases, _SHARES, seed)
+
+    @property
+    def split_settings(self) -> dict[str, Any]:
+        return {} if self._fold is None else {k: sorted(v) for k, v in self._fold._asdict().items()}
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def check_room(folder: Path, name: str) -> DatasetFile | None:
         raise ValueError(f"{shown(folder)}: expected a folder, got a file") from error
     except ValueError as error:
         raise ValueError(
-            f"{error}; delete it and run again, cases that are still good are kept"
+            f"{error}; choose another folder, or, if it was a store, delete that file and run again"
         ) from error
     if there.name != name:
         raise ValueError(
