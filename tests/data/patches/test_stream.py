@@ -15,6 +15,7 @@ import torch
 
 from gradsurge.data.case_error import CaseError
 from gradsurge.data.patches import PatchSettings, PatchSource, stream_batches
+from gradsurge.data.patches.worker import report_unless_main_left
 from gradsurge.data.store import Store
 from tests.data.patches.stores import phantom_store
 
@@ -152,6 +153,26 @@ def test_no_worker_outlives_ctrl_c(store, tmp_path):
     assert wait_until_gone(children)
     said = errors.read_text()
     assert said.count("Traceback") == 1, said  # that of the main process
+
+
+def test_workers_leave_ctrl_c_to_the_main_process(source, expected):
+    before = set(workers())
+    stream = stream_batches(source, 0, 0, STEPS, workers=2)
+    found = [content(next(stream))]
+    for worker in set(workers()) - before:
+        worker.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert found + [content(batch) for batch in stream] == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(ConnectionResetError(104, "reset"), ""), (KeyError("lost"), "lost")]
+)
+def test_a_worker_reports_all_but_that_the_main_process_left(capsys, error, said):
+    report_unless_main_left(type(error), error, None)
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert bool(printed) == bool(said)
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from gradsurge.data.case_error import CaseError
 from gradsurge.data.patches.source import PatchBatch, PatchSource
+from gradsurge.data.patches.worker import set_up_worker
 
 
 def stream_batches(
@@ -25,7 +26,7 @@ def stream_batches(
 
     They depend on the seed and the step alone: the number of workers changes nothing, and a stream
     that starts later yields what the first one would have. The workers end with the iterator: when
-    it is exhausted, closed or forgotten, or when the process dies.
+    it is exhausted, closed or forgotten, or when the process dies; Ctrl-C is left to the caller.
 
     Args:
         source: makes the batches.
@@ -67,6 +68,7 @@ def _stream(
         sampler=steps,
         num_workers=workers,
         collate_fn=_as_it_is,
+        worker_init_fn=set_up_worker,
         pin_memory=pin_memory,
         # Else the loader draws from torch's global generator, and the stream would not be alone in
         # depending on nothing: the training around it would depend on the stream.
