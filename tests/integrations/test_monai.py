@@ -10,7 +10,7 @@ from monai.networks import one_hot
 
 from gradsurge.integrations.monai import CalibrationSketchMetric
 from tests.integrations.batches import KINDS, batches, probabilities, whole
-from tests.integrations.ranks import RANKS, run_ranks, write
+from tests.ranks import RANKS, run_ranks, write
 
 
 def metric_of(kind, given="logits", **options):

@@ -16,7 +16,7 @@ from torchmetrics.classification import BinaryCalibrationError, MulticlassCalibr
 from gradsurge.calibration import scores
 from gradsurge.integrations.torchmetrics import CalibrationMetric
 from tests.integrations.batches import KINDS, batches, probabilities, whole
-from tests.integrations.ranks import RANKS, run_ranks, write
+from tests.ranks import RANKS, run_ranks, write
 
 
 def metric_of(kind, given="logits", **options):

@@ -1,9 +1,6 @@
 """Two gloo processes under DistributedDataParallel against one process with the whole batch."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +11,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gradsurge import make_loss
 from gradsurge.losses.ranks import sum_over_ranks
+from tests.ranks import RANKS, run_ranks
 
-RANKS = 2
 CASES = {
     "batch dice": ("dice", {"batch": True}, 2),
     "batch dice-surgery": ("dice-surgery", {"batch": True}, 2),
@@ -71,33 +68,6 @@ def on_rank(rank, folder):
     dist.destroy_process_group()
 
 
-def run_ranks(folder):
-    """Start the processes, wait (a hang ends after two minutes), and return what they found."""
-    root = Path(__file__).parents[2]
-    code = f"from {__name__} import on_rank; import sys; on_rank(int(sys.argv[1]), sys.argv[2])"
-    paths = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(rank), str(folder)],
-            env=environment,
-            cwd=root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(RANKS)
-    ]
-    try:
-        outputs = [process.communicate(timeout=120)[0] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    for process, output in zip(processes, outputs, strict=True):
-        assert process.returncode == 0, output
-    return [json.loads(Path(folder, f"{rank}.json").read_text()) for rank in range(RANKS)]
-
-
 def assert_gradients_are_those_of_the_whole_batch(ranks, case):
     value, expected = one_process(*CASES[case])
     for rank in ranks:
@@ -122,7 +92,7 @@ def assert_evaluation_on_a_single_rank_did_not_wait(ranks):
 
 def test_two_ranks(tmp_path):
     # One test, since starting the processes is what costs.
-    ranks = run_ranks(tmp_path)
+    ranks = run_ranks(__name__, tmp_path)
     for case in CASES:
         assert_gradients_are_those_of_the_whole_batch(ranks, case)
     assert_one_value_on_all_ranks(ranks, "batch dice-surgery")

@@ -1,6 +1,7 @@
 """The questions a sketch answers without touching voxels again."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -14,7 +15,7 @@ from gradsurge.calibration.scores import BINS
 Score = Callable[[Histogram], float]
 
 
-class SketchScores:
+class SketchScores(ABC):
     """Scores of a sketch.
 
     Where a sketch has several classes, a score is the mean over its foreground classes, each
@@ -31,9 +32,9 @@ class SketchScores:
     joint_clipped: int
 
     @property
+    @abstractmethod
     def top_label(self) -> Histogram:
         """The histogram of confidence and correctness of the predicted class."""
-        raise NotImplementedError
 
     @property
     def voxels(self) -> int:

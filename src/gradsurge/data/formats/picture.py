@@ -28,15 +28,6 @@ PICTURES = (*_OPENERS, ".tif", ".tiff")
 _GREY_MODES = ("1", "L", "LA", "La")
 
 
-def picture_stem(path: Path) -> str | None:
-    """Return the name without its suffix if it is that of a picture, else None.
-
-    >>> picture_stem(Path("scan.7.JPG")), picture_stem(Path("scan.txt"))
-    ('scan.7', None)
-    """
-    return path.stem if path.suffix.lower() in PICTURES else None
-
-
 def read_picture(path: Path) -> NDArray[Any]:
     """Return (1, rows, columns) or, with colours, (3, rows, columns), values as stored.
 

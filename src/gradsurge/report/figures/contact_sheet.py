@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from gradsurge.data.store import Store, StoredCase
+from gradsurge.report.figures.outlines import draw_outlines
 from gradsurge.report.style import FAINT, styled
 
 Array = NDArray[np.float64]
@@ -147,16 +148,8 @@ def _draw_tile(axes: Axes, tile: Tile, ignore: int | None) -> None:
         aspect=tile.aspect,
         interpolation="nearest",
     )
-    for number in np.unique(tile.label).tolist():
-        if number:
-            axes.contour(
-                np.arange(width + 2) - 1,
-                np.arange(height + 2) - 1,
-                np.pad(tile.label == number, 1).astype(np.float64),  # closes at the border
-                levels=[0.5],
-                colors=[_colour(number, ignore)],
-                linewidths=0.7 if max(height, width) <= _SIDE else 0.4,
-            )
+    thickness = 0.7 if max(height, width) <= _SIDE else 0.4
+    draw_outlines(axes, tile.label, lambda number: _colour(number, ignore), thickness)
     name = tile.name if len(tile.name) <= _LONGEST else f"{tile.name[: _LONGEST - 1]}…"
     axes.set_title(f"{_plain(name)}\n{tile.facts}", fontsize=5.5, pad=2)
 

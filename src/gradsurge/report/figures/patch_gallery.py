@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gradsurge.data.augmentation import Arrays, Augmentation, make_augmentation
 from gradsurge.data.patches import cut_patch, foreground_start
 from gradsurge.data.store import StoredCase
+from gradsurge.report.figures.outlines import draw_outlines
 from gradsurge.report.style import styled
 
 Array = NDArray[np.float64]
@@ -113,16 +114,7 @@ def _draw_tile(axis: Axes, tile: Tile, low: float, high: float) -> None:
         aspect=tile.aspect,
         interpolation="nearest",
     )
-    for number in np.unique(tile.label).tolist():
-        if number:
-            axis.contour(
-                np.arange(width + 2) - 1,
-                np.arange(height + 2) - 1,
-                np.pad(tile.label == number, 1).astype(np.float64),  # closes at the border
-                levels=[0.5],
-                colors=[_COLOURS[(number - 1) % len(_COLOURS)]],
-                linewidths=0.8,
-            )
+    draw_outlines(axis, tile.label, lambda n: _COLOURS[(n - 1) % len(_COLOURS)], 0.8)
     axis.set(xticks=[], yticks=[], xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)

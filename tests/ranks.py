@@ -11,7 +11,7 @@ RANKS = 2
 
 def run_ranks(module, folder):
     """Run ``on_rank(rank, folder)`` of a module in two processes; return what each wrote."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     code = f"from {module} import on_rank; import sys; on_rank(int(sys.argv[1]), sys.argv[2])"
     paths = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
