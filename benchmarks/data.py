@@ -16,26 +16,25 @@ nnU-Net's fingerprint, plan and preprocessing.
 
 import argparse
 import json
-import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import nibabel
 import numpy as np
 from _cpu import cpu_seconds
+from _nnunet_orders import Order, nnunet_side
 from _provenance import provenance, provenance_line
+from _volumes import Volumes, store_of_nnunets
 from rich.console import Console
 from rich.table import Table
 
-from gradsurge.data.datasets import Dataset, Found, NnUnet, RawCase
+from gradsurge.data.datasets import NnUnet
 from gradsurge.data.patches import PatchSettings, PatchSource, stream_batches
 from gradsurge.data.prepared import PreparedCase
 from gradsurge.data.store import Store
@@ -48,71 +47,6 @@ IDS = {"Hippocampus": 904, "ISLES": 922}
 BATCH = 2
 WARM_UP = 10  # more than either side makes ahead: what is timed is made while the clock runs
 CASE, PATCH = (512, 512, 300), (80, 96, 80)
-
-Order = Callable[..., dict[str, Any]]
-
-
-class Volumes(Dataset):
-    """Cases at hand, or arrays that nnU-Net preprocessed, as a data set of ours."""
-
-    name = "volumes"
-    dimensions = 3
-
-    def __init__(self, channels: int, labels: Mapping[int, str], load: Mapping[str, Any]) -> None:
-        self.channel_names = [str(i) for i in range(channels)]
-        self.label_names = labels
-        self.cases = load
-
-    def find(self, raw: Path) -> Found:
-        return Found([RawCase(name, name, {}) for name in self.cases])
-
-    def load(self, case: RawCase) -> PreparedCase:
-        found: PreparedCase = self.cases[case.name]()
-        return found
-
-    def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
-        return {"train": [case.name for case in cases]}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-
-@contextmanager
-def nnunet_side(python: Path, work: Path) -> Iterator[Order]:
-    """Start the other interpreter, and give orders to it."""
-    folders = {f"nnUNet_{kind}": str(work / kind) for kind in ("raw", "preprocessed", "results")}
-    settings = {"nnUNet_compile": "0", "nnUNet_n_proc_DA": "1", **folders}
-    log = (work / "nnunet.log").open("w")
-    process = subprocess.Popen(
-        [str(python), str(Path(__file__).with_name("_nnunet_side.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-        env={**os.environ, **settings},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    orders, answers = process.stdin, process.stdout
-
-    def order(do: str, **arguments: Any) -> dict[str, Any]:
-        orders.write(json.dumps({"do": do, **arguments}) + "\n")
-        orders.flush()
-        line = answers.readline()
-        if not line:
-            sys.exit(
-                f"nnU-Net's side stopped at {do}:\n{(work / 'nnunet.log').read_text()[-2000:]}"
-            )
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    try:
-        yield order
-    finally:
-        orders.close()
-        process.wait()
-        log.close()
 
 
 def subset(data: Path, work: Path, name: str, cases: int) -> Path:
@@ -129,26 +63,6 @@ def subset(data: Path, work: Path, name: str, cases: int) -> Path:
     facts = json.loads((source / "dataset.json").read_text())
     (out / "dataset.json").write_text(json.dumps({**facts, "numTraining": len(labels)}))
     return out
-
-
-def store_of_nnunets(raw: Path, folder: Path, out: Path) -> Store:
-    """Write the arrays that nnU-Net preprocessed into a store of ours."""
-    import blosc2
-
-    facts = json.loads((raw / "dataset.json").read_text())
-
-    def load(name: str) -> PreparedCase:
-        image = blosc2.open(str(folder / f"{name}.b2nd"), mode="r")[:]
-        label = np.maximum(blosc2.open(str(folder / f"{name}_seg.b2nd"), mode="r")[0], 0)
-        return PreparedCase(name, image, label.astype(np.uint8), (1.0, 1.0, 1.0))
-
-    names = sorted(file.stem for file in folder.glob("*.pkl"))
-    labels = {number: name for name, number in facts["labels"].items()}
-    cases = {name: (lambda name=name: load(name)) for name in names}
-    done = prepare(Volumes(len(facts["channel_names"]), labels, cases), raw, out)
-    if done.failures:
-        sys.exit(f"could not store nnU-Net's cases: {done.failures}")
-    return Store.open(out)
 
 
 class Speed(NamedTuple):
