@@ -112,6 +112,22 @@ def test_quiet_and_busy_voxels_are_summed_alike():
     assert positive.clipped == np.sum(p < 2.0**-24)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_order_of_voxels_does_not_matter(dtype):
+    # Sorted, blocks are quiet or not; shuffled, none is quiet all over.
+    rng = np.random.default_rng(3)
+    p = np.concatenate([rng.random(3000) * 4e-5, rng.random(1500)]).astype(dtype)
+    y = (rng.random(p.size) < p) & (p > 4e-5)
+    shuffled = rng.permutation(p.size)
+    assert_equal(filled(p, y), filled(p[shuffled], y[shuffled]), tolerance=1e-11)
+
+
+@pytest.mark.parametrize("number", [1, 1000])
+def test_a_zero_with_a_sign_is_zero(number):
+    zeros = np.zeros(number, np.float32)
+    assert_equal(filled(-zeros, zeros > 0), filled(zeros, zeros > 0))
+
+
 def test_a_known_nll_replaces_the_computed_one():
     histogram = filled(np.array([0.5]), np.array([True]))
     fill(histogram, np.array([0.0]), np.array([True]), nll=80.0)

@@ -49,14 +49,16 @@ def fill(histogram: Histogram, p: NDArray[np.floating], y: Flags, nll: float | N
 
 
 def _part(p: NDArray[np.floating], y: Flags, resolution: int) -> Histogram:
-    from gradsurge.calibration.kernel import count_pairs  # numba takes a third of a second
+    from gradsurge.calibration.kernel import BLOCK, Tables, count_pairs  # numba: 0.3 s
 
-    found = Histogram(resolution)
-    totals = np.zeros(5)
-    quiet = p.dtype.type(min(QUIET, 1.0 / resolution))
-    bits = p.astype(np.float32, copy=False).view(np.int32)
-    count_pairs(p, bits, y, quiet, found.counts, found.sums, found.edges, found.tails, totals)
-    found.sums += found.counts * (np.arange(1, resolution + 1) / resolution)
+    found, totals = Histogram(resolution), np.zeros(5)
+    upper, bins = np.arange(1, resolution + 1) / resolution, np.zeros((2, resolution, 2))
+    tables = Tables(upper, bins, found.edges, found.tails, np.empty(BLOCK), np.empty(BLOCK))
+    bits = p.astype(np.float32, copy=False).view(np.uint32)
+    quiet = np.float32(min(QUIET, 1.0 / resolution)).view(np.uint32)
+    count_pairs(p, bits, y.view(np.uint8), quiet, tables, totals)
+    found.counts[...] = bins[..., 0]
+    found.sums[...] = bins[..., 1] + bins[..., 0] * upper
     found.nll, found.squares, found.clipped = float(totals[0]), float(totals[1]), int(totals[2])
     found.sums[0, 0] += totals[3]
     found.counts[0, 0] += int(totals[4])

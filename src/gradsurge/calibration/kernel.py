@@ -2,23 +2,46 @@
 
 NumPy takes a dozen passes over memory and `np.bincount` alone half of the time. Compiled (numba,
 without fast-math, so that sums keep their order on every machine) it is one pass, and threads run
-beside each other.
+beside each other. Most of an image are blocks of nothing but quiet pairs, counted by loops that
+the compiler turns into vector instructions; the other blocks are counted pair by pair.
 """
 
 from collections.abc import Callable
-from math import ceil, log
-from typing import Any
+from math import log
+from typing import Any, NamedTuple
 
 import numba  # noqa: TID253 -- imported with the first update of a sketch, not before
 import numpy as np
 
 from gradsurge.calibration.histogram import CLIP, TAIL_SHIFT, TAIL_START
 
-_ROUND_UP = np.int32((1 << TAIL_SHIFT) - 1)
+_ROUND_UP = np.uint32((1 << TAIL_SHIFT) - 1)
 _SHIFT = np.uint32(TAIL_SHIFT)
-_NEAR = 1e-6  # bins; the rounding of a product is far less
+_NO_SIGN = np.uint32(0x7FFFFFFF)  # there is a zero with a sign
 _SMALL = 1e-200  # a product goes on down to here
-_RUN = 4096  # pairs that are summed by themselves: rounding grows with the length of a sum
+BLOCK = 64  # pairs that are quiet together or not
+_RUN = 1 << 14  # pairs that are summed by themselves: rounding grows with the length of a sum
+
+
+class Tables(NamedTuple):
+    """What is counted into.
+
+    Attributes:
+        upper: (R,) upper edges of the bins.
+        bins: (2, R, 2) number of pairs by outcome and bin, and the sum of their p less the upper
+            edge: equal values would otherwise add up with a drift. Without the quiet pairs.
+        edges: as in `Histogram`.
+        tails: as in `Histogram`.
+        sums: (BLOCK,) scratch: sums of p of the quiet pairs of a run, by place in their block.
+        squares: (BLOCK,) the same of p^2.
+    """
+
+    upper: Any
+    bins: Any
+    edges: Any
+    tails: Any
+    sums: Any
+    squares: Any
 
 
 def _compiled(function: Callable[..., Any]) -> Any:
@@ -29,104 +52,114 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
 
 @_compiled
-def _count_busy(
-    v: Any, bits: Any, y: Any, counts: Any, rests: Any, edges: Any, tails: Any, totals: Any
-) -> Any:
-    """Count a pair that is not quiet, and return the probability of its outcome."""
-    size = counts.shape[1]
-    place = v * size
-    k: Any = max(np.int64(ceil(place)), 1)
-    # The product is rounded and may have stepped over an edge: the float64 edges decide.
-    if k - place < _NEAR and v > k / size:
+def _are_quiet(bits: Any, y: Any, quiet: Any) -> Any:
+    """Tell whether all of a block have outcome no and bits below ``quiet``."""
+    highest, some = np.uint32(0), np.uint8(0)
+    for j in range(bits.size):
+        highest = max(highest, bits[j])
+    for j in range(y.size):
+        some |= y[j]
+    return highest < quiet and not some
+
+
+@_compiled
+def _count_quiet(p: Any, bits: Any, tail: Any, sums: Any, squares: Any) -> None:
+    """Count a quiet block, and add p and p^2 to the sums of their places in the block.
+
+    Places need no order among them, which is what allows vectors.
+    """
+    for j in range(bits.size):
+        tail[(bits[j] + _ROUND_UP) >> _SHIFT] += 1
+    for j in range(p.size):
+        v = np.float64(p[j])
+        sums[j] += v
+        squares[j] += v * v
+
+
+@_compiled
+def _bin_of(v: Any, upper: Any) -> Any:
+    """Return k of the bin (upper[k - 1], upper[k]] that holds v."""
+    k = min(np.int64(v * upper.size), upper.size - 1)
+    # The product is rounded and may have stepped over an edge: the edges decide.
+    if v > upper[k]:
         k += 1
-    elif k > 1 and k - place > 1.0 - _NEAR and v <= (k - 1) / size:
+    elif k > 0 and v <= upper[k - 1]:
         k -= 1
-    outcome, rest = np.int64(y), v - k / size
-    counts[outcome, k - 1] += 1
-    rests[outcome, k - 1] += rest
-    if rest == 0.0:
-        edges[outcome, k - 1] += 1
-    if place <= TAIL_START + 1 and v <= TAIL_START / size:
-        last = tails.shape[2] - 1
-        tails[outcome, 0, min((bits + _ROUND_UP) >> TAIL_SHIFT, last)] += 1
-    error, truth = (1.0 - v, v) if y else (v, 1.0 - v)
-    totals[1] += error * error
-    if truth < CLIP:
-        totals[2] += 1
-        truth = CLIP
-    return truth
+    return np.uint64(k)
 
 
 @_compiled
-def _count_upper_tail(p: Any, y: Any, where: Any, number: Any, size: Any, tails: Any) -> None:
-    last, distance = tails.shape[2] - 1, np.empty(1, np.float32)
-    bits = distance.view(np.int32)
-    for j in range(number):
-        v = np.float64(p[where[j]])
-        if v >= (size - TAIL_START) / size:
+def _count_mixed(p: Any, bits: Any, y: Any, quiet: Any, tables: Tables, totals: Any) -> None:
+    """Count a block pair by pair."""
+    upper, bins, edges, tails, sums, squares = tables
+    low, high = upper[TAIL_START - 1], upper[upper.size - TAIL_START - 1]
+    last, distance = np.uint32(tails.shape[2] - 1), np.empty(1, np.float32)
+    distance_bits = distance.view(np.uint32)
+    cost, errors, clipped, hushed = 0.0, 0.0, 0, 0
+    likelihood = 1.0  # one logarithm of a product in place of many
+    for j in range(p.size):
+        v, outcome, b = np.float64(p[j]), np.uint64(y[j]), bits[j] & _NO_SIGN
+        if b < quiet and not y[j]:
+            tails[0, 0, (b + _ROUND_UP) >> _SHIFT] += 1
+            sums[j] += v
+            squares[j] += v * v
+            hushed += 1
+            continue
+        k = _bin_of(v, upper)
+        rest = v - upper[k]
+        bins[outcome, k, 0] += 1.0
+        bins[outcome, k, 1] += rest
+        if rest == 0.0:
+            edges[outcome, k] += 1
+        if v <= low:
+            tails[outcome, 0, min((b + _ROUND_UP) >> _SHIFT, last)] += 1
+        elif v >= high:
             distance[0] = 1.0 - v
-            place = min((bits[0] + _ROUND_UP) >> TAIL_SHIFT, last)
-            tails[np.int64(y[where[j]]), 1, place] += 1
+            tails[outcome, 1, min((distance_bits[0] + _ROUND_UP) >> _SHIFT, last)] += 1
+        error, truth = (1.0 - v, v) if y[j] else (v, 1.0 - v)
+        errors += error * error
+        if truth < CLIP:
+            clipped += 1
+            truth = np.float64(CLIP)
+        likelihood *= truth
+        if likelihood < _SMALL:
+            cost -= log(likelihood)
+            likelihood = 1.0
+    totals[0] += cost - log(likelihood)
+    totals[1] += errors
+    totals[2] += clipped
+    totals[3] += hushed
 
 
 @_compiled
-def count_pairs(
-    p: Any,
-    bits: Any,
-    y: Any,
-    quiet: Any,
-    counts: Any,
-    rests: Any,
-    edges: Any,
-    tails: Any,
-    totals: Any,
-) -> None:
-    """Count pairs of probability and outcome; the last five arguments grow in place.
+def count_pairs(p: Any, bits: Any, y: Any, quiet: Any, tables: Tables, totals: Any) -> None:
+    """Count pairs of probability and outcome; the last two arguments grow in place.
 
     Args:
         p: probabilities, float32 or float64.
-        bits: those of the nearest float32, as int32.
-        y: outcomes, bool.
-        quiet: pairs of outcome no below this have no place among the uniform bins but the first,
-            and need no logarithm: two terms of its series do. Of the dtype of ``p``.
-        counts: as in `Histogram`, without the quiet pairs.
-        rests: (2, R) sums of p less the upper edge of its bin: equal values would otherwise add
-            up with a drift.
-        edges: as in `Histogram`.
-        tails: as in `Histogram`.
+        bits: those of the nearest float32, as uint32.
+        y: outcomes, 0 or 1 as uint8.
+        quiet: pairs of outcome no with bits below these lie in the first bin, and two terms of its
+            series do for the logarithm.
+        tables: see there.
         totals: sums of -log P(y) and of (p - y)^2, clipped pairs, sum of p of the quiet pairs and
             their number.
     """
-    quiet_tail, busy = tails[0, 0], np.empty(_RUN, np.int64)
+    quiet_tail, sums, squares = tables.tails[0, 0], tables.sums, tables.squares
     for start in range(0, p.size, _RUN):
-        # Two sums in turns: an addition need not wait for the one before it.
-        even = odd = even_squares = odd_squares = 0.0
-        stop, waiting = min(start + _RUN, p.size), 0
-        for i in range(start, stop):
-            if p[i] < quiet and not y[i]:
-                quiet_tail[np.uint32(bits[i] + _ROUND_UP) >> _SHIFT] += 1
-                v = np.float64(p[i])
-                if i & 1:
-                    odd += v
-                    odd_squares += v * v
-                else:
-                    even += v
-                    even_squares += v * v
+        stop, run = min(start + _RUN, p.size), np.zeros(4)
+        sums[:], squares[:] = 0.0, 0.0
+        for first in range(start, stop, BLOCK):
+            last = min(first + BLOCK, stop)
+            p_block, bits_block, y_block = p[first:last], bits[first:last], y[first:last]
+            if _are_quiet(bits_block, y_block, quiet):
+                _count_quiet(p_block, bits_block, quiet_tail, sums, squares)
+                run[3] += last - first
             else:
-                busy[waiting] = i
-                waiting += 1
-        squares = even_squares + odd_squares
-        totals[0] += even + odd + squares / 2
-        totals[1] += squares
-        totals[3] += even + odd
-        totals[4] += stop - start - waiting
-        likelihood = 1.0  # one logarithm of a product in place of many
-        for j in range(waiting):
-            i, v = busy[j], np.float64(p[busy[j]])
-            likelihood *= _count_busy(v, bits[i], y[i], counts, rests, edges, tails, totals)
-            if likelihood < _SMALL:
-                totals[0] -= log(likelihood)
-                likelihood = 1.0
-        totals[0] -= log(likelihood)
-        if waiting:
-            _count_upper_tail(p, y, busy, waiting, counts.shape[1], tails)
+                _count_mixed(p_block, bits_block, y_block, quiet, tables, run)
+        sum_, sum_of_squares = sums.sum(), squares.sum()
+        totals[0] += run[0] + (sum_ + sum_of_squares / 2)
+        totals[1] += run[1] + sum_of_squares
+        totals[2] += run[2]
+        totals[3] += sum_
+        totals[4] += run[3]
