@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from gradsurge import CalibrationSketch
 from gradsurge.data import parse_label_set
-from gradsurge.experiments.evaluation.settings import ALL
+from gradsurge.experiments.evaluation.run import evaluate
+from gradsurge.experiments.evaluation.settings import ALL, Settings
 from tests.experiments.evaluation import folders, oracles
 
 TUMOUR, WHOLE = parse_label_set("tumour=2"), parse_label_set("kidney+tumour=1,2")
@@ -154,3 +156,16 @@ def test_the_logit_table_by_its_definition(tmp_path):
     truth = np.concatenate([a.ravel() for a in y])
     for t in range(3):
         assert table.means[t] == pytest.approx(flat[:, truth == t].mean(1), rel=1e-9)
+
+
+def test_other_sets_of_the_same_files_are_the_same_cases(tmp_path):
+    classes_and_logits(tmp_path, as_logits=False)
+    digests = []
+    for number, sets in enumerate([(TUMOUR,), (WHOLE,), ()]):
+        sketches = tmp_path / str(number)
+        settings = Settings(label_sets=sets, lesions=False)
+        evaluate({"model": tmp_path / "model"}, tmp_path / "labels", settings, sketches=sketches)
+        pooled_sketch = CalibrationSketch.load(sketches / "model" / "pooled.all.npz")
+        digests.append(pooled_sketch.cases.digests)
+    assert digests[0] == digests[1] == digests[2]
+    assert len(digests[0]) == 2

@@ -96,7 +96,7 @@ def _measure(task: CaseTask, read: ReadCase, settings: Settings) -> CaseResult:
     result = CaseResult(task, names=found.names, channels=channels, dimensions=label.array.ndim)
     for region in settings.regions:
         voxels = _voxels(region, found, task, label, settings)
-        result.sketches[region] = _count(found, voxels)
+        result.sketches[region] = _count(found, voxels, label)
     for k, name in enumerate(found.names):
         result.overlap[name] = _overlap(found, k, settings)
         if settings.lesions:
@@ -125,7 +125,7 @@ def _voxels(
     return mask.array
 
 
-def _count(found: Structures, voxels: NDArray[np.bool_] | None) -> CalibrationSketch:
+def _count(found: Structures, voxels: NDArray[np.bool_] | None, label: Volume) -> CalibrationSketch:
     sketch = found.empty_sketch()
     update = sketch.update_logits if found.logits else sketch.update_probabilities
     # NIfTI arrays run first axis fastest; counting does not mind, and reversed they need no copy.
@@ -136,7 +136,8 @@ def _count(found: Structures, voxels: NDArray[np.bool_] | None) -> CalibrationSk
         update(scores[None], target[None], mask)
     except ValueError as error:  # its checks are its own: ten channels of 8 bits may sum to 0.98
         raise CaseError(str(error)) from error
-    sketch.cases = KnownCases.of(target, scores, sketch.voxels)
+    # By the file's label: other sets of its classes do not make it another case.
+    sketch.cases = KnownCases.of(_memory_order(label.array, 0), scores, sketch.voxels)
     return sketch
 
 
