@@ -1,0 +1,49 @@
+"""What ``gradsurge predict`` prints."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from gradsurge.experiments.prediction.record import Record
+
+
+def print_prediction(record: "Record", out: Path, as_json: bool) -> None:
+    """Print a line a problem on stderr, and what was written, or predictions.json."""
+    for case, problem in record.failures:
+        typer.echo(f"gradsurge: problem: {' '.join(f'{case}: {problem}'.split())}", err=True)
+    if as_json:
+        typer.echo(json.dumps(record.to_json(), indent=2))
+        return
+    about = record.about
+    names = sorted({run["correction"] for run in about["runs"]})
+    total = len(record.cases) + len(record.failures)
+    typer.echo(f"Written: {len(record.cases)} of {total} cases to {out}")
+    typer.echo(f"correction of the probabilities: {', '.join(names)}; mask: {_mask(record)}")
+    if record.cases:
+        typer.echo(f"To measure them: {_evaluate(record, out)}")
+
+
+def fail(reason: object, error: BaseException | None = None) -> NoReturn:
+    """Print one line and end with exit code 1."""
+    typer.echo(f"gradsurge: error: {' '.join(str(reason).split())}", err=True)
+    raise typer.Exit(1) from (error or (reason if isinstance(reason, Exception) else None))
+
+
+def _mask(record: "Record") -> str:
+    mask = record.about["mask"]
+    limits = ", ".join(f"{name} {value:.3g}" for name, value in (mask["thresholds"] or {}).items())
+    return f"{mask['rule']} ({limits})" if limits else str(mask["rule"])
+
+
+def _evaluate(record: "Record", out: Path) -> str:
+    labels = str(out / "labels") if "label" in record.cases[0] else "LABELS"
+    options: list[str] = []
+    for name, numbers in (record.about["probabilities"]["regions"] or {}).items():
+        options += ["--label", f"{name}={','.join(map(str, numbers))}"]
+    if options:
+        options.insert(0, "--multilabel")
+    return shlex.join(["gradsurge", "evaluate", str(out), labels, *options])
