@@ -10,8 +10,11 @@ from gradsurge.cli.demo import demo
 from gradsurge.cli.evaluate import evaluate
 from gradsurge.cli.figures import figures
 from gradsurge.cli.inspect import inspect
+from gradsurge.cli.predict import predict
 from gradsurge.cli.prepare import prepare
 from gradsurge.cli.recalibrate import recalibrate
+from gradsurge.cli.show import show
+from gradsurge.cli.train import train
 
 app = typer.Typer(
     name="gradsurge",
@@ -23,6 +26,9 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(prepare)
 app.command()(inspect)
+app.command()(train)
+app.command()(predict)
+app.command()(show)
 app.command()(evaluate)
 app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(figures, name="figures")
