@@ -130,6 +130,22 @@ def test_killed_then_run_again_gives_the_same_store(run, tmp_path, phantoms, job
     assert contents(tmp_path / "store").keys() == contents(phantoms).keys()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_says_in_one_line_how_to_go_on(run, tmp_path, number):
+    many = ("organs-3d", "--cases", "400", "--size", "32,32,24")
+    command = [*GRADSURGE, "prepare", *many, str(tmp_path / "store")]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+        wait_for_cases(process, tmp_path / "store" / "cases", 2)
+        process.send_signal(number)
+        said, complaints = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert said == ""
+    assert complaints == (
+        "gradsurge: error: stopped; run the same command again, it goes on from there\n"
+    )
+    assert len(list((tmp_path / "store" / "cases").iterdir())) >= 2
+
+
 def test_a_raw_folder_with_a_damaged_scan(run, tmp_path):
     raw = nnunet_folder(tmp_path / "raw", damaged=["two"])
     result = run("prepare", "nnunet", raw, tmp_path / "out", "--json")
@@ -164,6 +180,24 @@ def test_inspect_prints_and_draws(run, phantoms, tmp_path):
     ):
         assert words in result.stdout
     assert (tmp_path / "sheet.png").stat().st_size > 10_000
+
+
+def test_inspect_folds_long_names_in_a_narrow_terminal(run, tmp_path, monkeypatch):
+    raw = nnunet_folder(tmp_path / "raw")
+    long = "n" * 180
+    for folder, end in (("imagesTr", "_0000.nii.gz"), ("labelsTr", ".nii.gz")):
+        (raw / folder / f"one{end}").rename(raw / folder / f"{long}{end}")
+    description = json.loads((raw / "dataset.json").read_text())
+    (raw / "dataset.json").write_text(json.dumps({**description, "name": "Lesions"}))
+    assert run("prepare", "nnunet", raw, tmp_path / "store").returncode == 0
+    monkeypatch.setenv("COLUMNS", "80")
+    said = run("inspect", tmp_path / "store", "--cases").stdout
+    assert said.startswith("Lesions (nnunet): 3 cases, 3D\n")
+    table = said[said.index("\ncase ") :].splitlines()
+    assert max(map(len, table)) <= 80
+    for words in ("lesion, voxels", "foreground, %", "spacing, mm", "12×10×8"):
+        assert any(words in line for line in table)
+    assert "".join(line.split()[0] for line in table if line.startswith("nnn")) == long
 
 
 def test_inspect_in_json(run, phantoms):
@@ -253,3 +287,19 @@ def test_a_wrong_option_is_bad_usage(run, tmp_path, option, words):
     done = run("prepare", "nnunet", tmp_path, tmp_path / "out", "--set", option)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_patches_of_a_store_are_drawn(run, phantoms, tmp_path):
+    result = run(
+        "figures", "patches", phantoms, "--out", tmp_path / "new", "--size", "24,24,16",
+        "--cases", "2", "--augmentation", "light",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    files = [tmp_path / "new" / name for name in ("patches.pdf", "patches.png")]
+    assert result.stdout.split() == [str(file) for file in files]
+    with Image.open(files[1]) as picture:
+        assert picture.width > 1000
+    one_line(run("figures", "patches", tmp_path), 1, "not a store")
+    one_line(run("figures", "patches", phantoms, "--size", "8,8"), 1, "3 axes, got (8, 8)")
+    one_line(run("figures", "patches", phantoms, "--size", "8,x"), 2, "--size", "8,x")
+    one_line(run("figures", "patches", phantoms, "--size", "0,8,8"), 2, "above 0")

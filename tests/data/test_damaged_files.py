@@ -17,6 +17,7 @@ from PIL import Image
 
 from gradsurge.data import CaseError, read_label, read_prediction
 from gradsurge.data.formats import READERS
+from gradsurge.data.formats.dicom import read_dicom
 from tests.data.files import classes, label_like, nifti, softmax
 
 FLAT = classes(3, (24, 20))
@@ -264,8 +265,30 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
 
     path = nifti(tmp_path / "a.nii.gz", classes())
     monkeypatch.setattr(type(path), "open", denied)  # root may read everything
-    with pytest.raises(CaseError, match=r"a\.nii\.gz: cannot be read .*\(Permission denied\)"):
+    with pytest.raises(
+        CaseError, match=r"a\.nii\.gz: cannot be read .*\(Permission denied\); make"
+    ):
         read_label(path)
+
+
+def test_links_that_lead_nowhere_or_in_a_circle(tmp_path):
+    (tmp_path / "lost.nii").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(CaseError, match=r"lost.nii: .*\(No such file or directory\); put it there"):
+        read_label(tmp_path / "lost.nii")
+    (tmp_path / "a.nii").symlink_to(tmp_path / "b.nii")
+    (tmp_path / "b.nii").symlink_to(tmp_path / "a.nii")
+    with pytest.raises(CaseError, match=r"a.nii: .*; its links lead in a circle"):
+        read_label(tmp_path / "a.nii")
+
+
+def test_every_complaint_of_a_library_comes_with_a_cure(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"not a picture at all")
+    with pytest.raises(CaseError, match=r"a.png: .*; it is damaged .*: write it again"):
+        read_label(tmp_path / "a.png")
+    (tmp_path / "a.dcm").write_bytes(b"not DICOM" * 100)
+    with pytest.raises(CaseError, match=r"a.dcm: .*\(it has no DICOM header\); it is dam") as said:
+        read_dicom(tmp_path / "a.dcm")
+    assert "force" not in str(said.value)
 
 
 def test_a_damaged_prediction_is_named_too(tmp_path):

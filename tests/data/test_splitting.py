@@ -1,5 +1,6 @@
 """Splits: published sizes exactly, groups whole, the same everywhere."""
 
+import itertools
 import logging
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def test_part_of_a_set_is_scaled_and_said(caplog):
     assert counts(split) == [4, 1, 5]
     (said,) = caplog.messages
     assert said.startswith("kits: 10 cases where 489 are published: 4 / 1 / 5 instead of 192 / 50")
+
+
+def test_a_larger_set_leaves_cases_in_no_split_and_says_so(caplog):
+    """BraTS-METS has 1296 cases, the paper used 451: the others are prepared, and not used."""
+    pool = [
+        RawCase(f"BraTS-MET-{p:05d}-{t:03d}", f"BraTS-MET-{p:05d}", {})
+        for p in range(648)
+        for t in range(2)
+    ]
+    split = DATASETS["brats-mets"]().split(pool, 0)
+    assert [len(names) for names in split.values()] == pytest.approx([156, 44, 251], abs=1)
+    used = [name for names in split.values() for name in names]
+    assert len(set(used)) == len(used)
+    patients = [{name[:15] for name in names} for names in split.values()]
+    assert not any(a & b for a, b in itertools.combinations(patients, 2))
+    (said,) = caplog.messages
+    assert f"{1296 - len(used)} prepared but in no split" in said
+    assert DATASETS["brats-mets"]().split(pool, 1) != split
 
 
 def test_what_is_published_stays():

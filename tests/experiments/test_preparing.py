@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from gradsurge.data.datasets import Found, RawCase
+from gradsurge.data.datasets.phantom_set import PhantomSet
 from gradsurge.data.phantoms import make_phantom
 from gradsurge.data.store import Store, only_writer, write_case
-from gradsurge.experiments import prepare_case, preparing
-from gradsurge.experiments.phantom_set import PhantomSet
-from gradsurge.experiments.preparing import DiskFull, NothingToPrepare, prepare
+from gradsurge.experiments import prepare_case, prepare_outcomes, preparing
+from gradsurge.experiments.preparation import DiskFull, NothingToPrepare
+from gradsurge.experiments.preparing import prepare
 from tests.data.store.fake import FakeSet, add_raw, arrays, contents, times
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -223,6 +224,50 @@ def test_a_damaged_dataset_file(raw, out):
     assert without_date(out) == whole
 
 
+def test_a_description_that_is_not_ours_is_never_to_be_deleted(raw, out):
+    out.mkdir()
+    (out / "dataset.json").write_text('{"channel_names": {"0": "CT"}}')
+    with pytest.raises(ValueError, match=r"not a gradsurge store; choose another folder$"):
+        prepare(FakeSet(), raw, out)
+
+
+@pytest.mark.parametrize("place", [".", "sub/store", ".."])
+def test_a_store_and_its_raw_folder_are_kept_apart(raw, place, monkeypatch):
+    # What else lies there would be refused first.
+    monkeypatch.setattr(preparing, "check_room", lambda *_: None)
+    before = contents(raw.parent)
+    with pytest.raises(ValueError, match=r"must not lie in the raw folder .*choose another"):
+        prepare(FakeSet(), raw, raw / place)
+    assert contents(raw.parent) == before
+
+
+def test_failures_are_listed_though_no_case_is_found(tmp_path, out):
+    add_raw(tmp_path / "raw", "a")
+    (tmp_path / "raw" / "a.label.npy").unlink()
+    with pytest.raises(NothingToPrepare):
+        prepare(FakeSet(), tmp_path / "raw", out)
+    listed = [{"case": "a", "problem": "has no label; add one"}]
+    assert json.loads((out / "failures.json").read_text()) == listed
+    add_raw(tmp_path / "raw", "a")
+    assert prepare(FakeSet(), tmp_path / "raw", out).prepared == ["a"]
+    assert not (out / "failures.json").exists()
+
+
+def test_processes_are_started_where_they_pay(raw, out, monkeypatch):
+    asked = []
+
+    def noted(function, tasks, jobs, dask):
+        asked.append((len(tasks), jobs, dask))
+        yield from map(function, tasks)
+
+    monkeypatch.setattr(prepare_outcomes, "each_in_order", noted)
+    assert prepare(FakeSet(), raw, out, jobs=4).prepared == NAMES
+    monkeypatch.setattr(prepare_outcomes, "_START", 0.0)
+    assert prepare(FakeSet(2.0), raw, out, jobs=4).prepared == NAMES
+    assert prepare(FakeSet(3.0), raw, out, jobs=4, dask="tcp://there").prepared == NAMES
+    assert asked == [(3, 1, None), (3, 4, None), (5, 4, "tcp://there")]
+
+
 def test_two_at_once(raw, out):
     out.mkdir()
     with only_writer(out), pytest.raises(ValueError, match="another gradsurge prepare"):
@@ -245,6 +290,8 @@ def test_a_full_disk_stops_and_the_next_run_goes_on(raw, out, tmp_path, monkeypa
         with pytest.raises(DiskFull, match="the disk is full, 2 more cases were stored; make room"):
             prepare(FakeSet(), raw, out)
     assert len(written) == 3
+    (listed,) = json.loads((out / "failures.json").read_text())
+    assert listed == {"case": "c", "problem": os.strerror(error)}
     with pytest.raises(ValueError, match="did not finish"):
         Store.open(out)
     found = prepare(FakeSet(), raw, out)

@@ -2,8 +2,12 @@
 
 import os
 import re
+import signal
 import socket
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +75,70 @@ def test_a_cluster(cluster):
     read = []
     results = each_in_order(slow_square, noted(read), dask=cluster)
     assert_in_order_and_bounded(read, results, 2 * workers._WAITING)
+
+
+WATCHED = """
+import os, sys, time
+from gradsurge.experiments.workers import each_in_order
+from tests.experiments.test_workers import tell_then_sleep
+try:
+    list(each_in_order(tell_then_sleep, [sys.argv[1]] * 2, jobs=2))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def tell_then_sleep(folder):
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(120)
+
+
+def is_running(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to look at processes")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_parent(tmp_path, number):
+    command = [sys.executable, "-c", WATCHED, str(tmp_path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as parent:
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.iterdir())) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        started = [int(file.name) for file in tmp_path.iterdir()]
+        assert all(map(is_running, started))
+        if number == signal.SIGINT:
+            os.killpg(parent.pid, number)  # a terminal sends it to all
+        else:
+            parent.send_signal(number)
+        said, complaints = parent.communicate(timeout=30)
+    deadline = time.monotonic() + 5
+    while any(map(is_running, started)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_running, started))
+    if number == signal.SIGINT:
+        assert (said, complaints) == ("interrupted\n", "")
+
+
+def test_a_reader_that_stops_stops_the_workers(tmp_path):
+    results = each_in_order(write_then_wait, [(tmp_path, n) for n in range(40)], jobs=2)
+    next(results)
+    start = time.monotonic()
+    results.close()
+    assert time.monotonic() - start < 5  # not the 20 seconds of what was waiting
+
+
+def write_then_wait(task):
+    folder, n = task
+    if n:
+        time.sleep(10)
+    return folder
 
 
 def test_a_process_that_dies_is_one_line_with_advice():

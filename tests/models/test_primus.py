@@ -159,10 +159,10 @@ def test_it_learns():
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimiser.step()
         losses.append(loss.item())
-    assert losses[-1] < 0.05 * losses[0]
+    assert losses[-1] < 0.1 * losses[0]
     found = net(noisy).argmax(1)
     dice = 2 * (found * target).sum() / (found + target).sum()
-    assert dice > 0.95
+    assert dice > 0.9
 
 
 @pytest.mark.parametrize(

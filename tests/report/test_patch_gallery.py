@@ -1,11 +1,15 @@
 """The gallery of augmented patches: its data, and that it can be drawn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
 
 from gradsurge.data.augmentation import make_augmentation
+from gradsurge.data.store import Store
 from gradsurge.report.figures import patch_gallery
+from gradsurge.report.figures.store_patches import rows_of_store
 from gradsurge.report.style import save
 from tests.data.patches.stores import case_of, make_store, phantom_store
 
@@ -52,6 +56,30 @@ def test_blank_patches_and_strange_names_are_drawn(tmp_path):
     store = make_store(tmp_path, [case_of(name, blank, np.zeros((1, 24, 20), np.float32))])
     rows = patch_gallery.compute([store.case(name)], make_augmentation("light", (16, 16)), 1)
     assert save(patch_gallery.draw(rows), tmp_path, "blank", ["png"])[0].stat().st_size > 0
+
+
+def test_colours_stay_colours_and_classes_are_named(tmp_path):
+    label = np.zeros((40, 60), np.uint8)
+    label[10:30, 20:40] = 2
+    image = np.random.default_rng(0).normal(size=(3, 40, 60)).astype(np.float32)
+    store = make_store(tmp_path, [case_of("a", label, image), case_of("b", 0 * label, image)])
+    store = Store(store.path, replace(store.dataset, channel_names=["Red", "green", "blue"]))
+    (row,) = rows_of_store(store, "none", (16, 24))
+    assert row.name == "a", "a case without foreground is not shown while there are others"
+    assert row.tiles[0].image.shape == (16, 24, 3)
+    figure = patch_gallery.draw([row], {0: "background", 1: "one", 2: "two"})
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["two"]
+    width, height = figure.get_size_inches()
+    assert height / width == pytest.approx(16 / 24 / 7, abs=0.1), "no empty space between rows"
+
+
+def test_the_size_is_chosen_and_checked(volumes, tmp_path):
+    store = phantom_store(tmp_path, "organs-3d", 1, (40, 36, 32))
+    (row,) = rows_of_store(store, "none")
+    assert row.tiles[0].label.shape == (22, 24)  # 0.6 of 36 and 40
+    with pytest.raises(ValueError, match=r"size: the store's cases have 3 axes, got \(8, 8\)"):
+        rows_of_store(store, "none", (8, 8))
 
 
 def test_no_augmented_patch_is_refused(volumes):

@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 import typer
 
 from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.sizes import parse_size
 
-figures = typer.Typer(help="Draw the paper's figures.", no_args_is_help=False)
+figures = typer.Typer(help="Draw figures: theory, phantoms, patches.", no_args_is_help=False)
 
 
 @figures.callback()
 def _figures() -> None:
-    """Draw the paper's figures."""
+    """Draw figures: of the theory, of phantoms, of the patches that training sees."""
 
 
 @figures.command()
@@ -72,5 +73,41 @@ def phantoms(
             rows[name] = [make_phantom(name, index, seed) for index in range(4)]
             bar.advance(task)
         files = save(draw(compute(rows)), out, "phantoms")
+    for file in files:
+        typer.echo(file)
+
+
+@figures.command()
+def patches(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder of gradsurge prepare.")],
+    out: Annotated[
+        Path, typer.Option(help="Directory for the files.", callback=check_directory)
+    ] = Path("figures"),
+    augmentation: Annotated[
+        Literal["nnunet", "light", "none"], typer.Option(help="What is done to the patches.")
+    ] = "nnunet",
+    size: Annotated[
+        str | None, typer.Option(metavar="N,N[,N]", help="Voxels of a patch along each axis.")
+    ] = None,
+    cases: Annotated[int, typer.Option(help="How many cases, a row each.", min=1, max=20)] = 4,
+    seed: Annotated[int, typer.Option(help="Of places and augmentation.", min=0)] = 0,
+) -> None:
+    """Draw patches of a store, as they are and augmented, with the label's outline."""
+    sides = parse_size(size)
+    with progress_bar("loading", total=1) as (bar, task):
+        from gradsurge.data.store import Store
+        from gradsurge.report.figures.patch_gallery import draw
+        from gradsurge.report.figures.store_patches import rows_of_store
+        from gradsurge.report.style import save
+
+        try:
+            opened = Store.open(store)
+            bar.update(task, description="drawing")
+            rows = rows_of_store(opened, augmentation, sides, cases, seed)
+        except ValueError as error:
+            typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
+            raise typer.Exit(1) from error
+        out.mkdir(parents=True, exist_ok=True)
+        files = save(draw(rows, opened.dataset.label_names), out, "patches")
     for file in files:
         typer.echo(file)

@@ -63,7 +63,8 @@ def _print_facts(found: "Summary") -> None:
     facts = found.store.dataset
     classes = ", ".join(f"{number} {name}" for number, name in facts.label_names.items())
     ignored = "" if facts.ignore_label is None else f"; {facts.ignore_label} is ignored"
-    typer.echo(f"{facts.name}: {len(found.cases)} cases, {facts.dimensions}D")
+    title = facts.name if facts.title in ("", facts.name) else f"{facts.title} ({facts.name})"
+    typer.echo(f"{title}: {len(found.cases)} cases, {facts.dimensions}D")
     typer.echo(f"channels: {', '.join(facts.channel_names)}")
     typer.echo(f"classes: {classes}{ignored}")
     for name, numbers in facts.label_sets.items():
@@ -82,6 +83,9 @@ def _print_facts(found: "Summary") -> None:
             middle if least == most else f"{middle} ({least}–{most})",
         )
     Console().print(table)
+    unused = sum(case.split is None for case in found.cases)
+    if unused:
+        typer.echo(f"in no split: {unused}")
     empty = [case.name for case in found.cases if case.foreground == 0]
     if empty:
         listed = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
@@ -93,6 +97,8 @@ def _case_table(found: "Summary") -> Table:
     present = sorted({n for case in found.cases for n in case.voxels} - {0})
     classes = [f"{names.get(number, 'ignored')}, voxels" for number in present]
     table = _table("case", "split", "shape", "spacing, mm", "foreground, %", *classes)
+    # Usual names stay on a line and headings are folded; one of 200 letters would leave no room.
+    table.columns[0].no_wrap = max((len(case.name) for case in found.cases), default=0) <= 30
     for case in found.cases:
         table.add_row(
             Text(case.name),
@@ -106,7 +112,7 @@ def _case_table(found: "Summary") -> Table:
 
 
 def _table(*headings: str) -> Table:
-    """Return a table that fits a narrow terminal and cuts nothing off."""
+    """Return a table that fits a narrow terminal and cuts nothing off: long names are folded."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for heading in headings:
         numbers = heading == "cases" or heading.endswith("voxels")
@@ -114,7 +120,6 @@ def _table(*headings: str) -> Table:
             Text(heading),
             justify="right" if numbers else "left",
             overflow="fold",
-            no_wrap=heading == "case",
         )
     return table
 

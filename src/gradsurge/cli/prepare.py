@@ -2,16 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.markup import escape
 
 from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.sizes import parse_size
 
 if TYPE_CHECKING:
     from gradsurge.data.datasets import Dataset
-    from gradsurge.experiments.preparing import Preparation
+    from gradsurge.experiments.preparation import Preparation
 
 
 def prepare(
@@ -42,8 +43,9 @@ def prepare(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="An option of the data set; repeatable. nnunet: spacing=1,1,1 crop=nonzero fold=0 "
-            "splits=FILE patient=REGEX; images: classes=a,b patient=REGEX; inbreast: breasts=all.",
+            help="An option of the data set; repeatable. nnunet: spacing=1,1,1 (or median) "
+            "crop=nonzero fold=0 splits=FILE patient=REGEX; images: classes=a,b patient=REGEX; "
+            "inbreast: breasts=all.",
         ),
     ] = None,
     jobs: Annotated[
@@ -64,27 +66,36 @@ def prepare(
     other files or settings is prepared. What cannot be read is listed in failures.json.
     """
     with progress_bar("looking", total=1) as (bar, task):
-        from gradsurge.experiments.preparing import DiskFull, NothingToPrepare
+        from gradsurge.experiments.preparation import DiskFull, NothingToPrepare
         from gradsurge.experiments.preparing import prepare as run
+        from gradsurge.experiments.stopping import sigterm_interrupts
         from gradsurge.experiments.workers import WorkerError
 
         chosen, raw, out = _choose(dataset, folders, options or [], cases, size, seed)
         try:
-            found = run(
-                chosen,
-                raw,
-                out,
-                seed=seed,
-                jobs=jobs,
-                dask=dask,
-                on_tasks=lambda n: bar.update(task, description="preparing", total=n),
-                on_case=lambda done: bar.update(task, description=escape(done.case), advance=1),
-            )
+            with sigterm_interrupts():
+                found = run(
+                    chosen,
+                    raw,
+                    out,
+                    seed=seed,
+                    jobs=jobs,
+                    dask=dask,
+                    on_label=lambda done, every: bar.update(
+                        task, description="reading labels", completed=done, total=every
+                    ),
+                    on_tasks=lambda n: bar.update(
+                        task, description="preparing", completed=0, total=n
+                    ),
+                    on_case=lambda done: bar.update(task, description=escape(done.case), advance=1),
+                )
         except NothingToPrepare as error:
             _print_failures(error.failures)
             _fail(error)
         except (ValueError, DiskFull, WorkerError) as error:
             _fail(error)
+        except KeyboardInterrupt as error:
+            _fail(error, "stopped; run the same command again, it goes on from there")
     if as_json:
         typer.echo(json.dumps({"store": str(out), **vars(found)}, indent=2))
     else:
@@ -104,8 +115,8 @@ def _choose(
     """Return the data set, its raw folder and the folder of the store."""
     from gradsurge.data.datasets import DATASETS
     from gradsurge.data.datasets.making import make_dataset
+    from gradsurge.data.datasets.phantom_set import PhantomSet
     from gradsurge.data.phantoms import PHANTOMS
-    from gradsurge.experiments.phantom_set import PhantomSet
 
     *raw, out = folders
     check_directory(out)
@@ -115,7 +126,7 @@ def _choose(
                 f"{name} has no raw data and no --set: gradsurge prepare {name} OUT"
             )
         try:
-            return PhantomSet(name, cases or 100, _parse_size(size), seed), Path(), out
+            return PhantomSet(name, cases or 100, parse_size(size), seed), Path(), out
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
     if name not in DATASETS:
@@ -138,13 +149,6 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _parse_size(text: str | None) -> list[int] | None:
-    try:
-        return None if text is None else [int(n) for n in text.split(",")]
-    except ValueError as error:
-        raise typer.BadParameter(f"--size: expected numbers like 128,128, got {text!r}") from error
-
-
 def _print_counts(found: "Preparation", out: Path) -> None:
     for case in found.removed:
         typer.echo(f"removed, no longer in the raw folder: {case}")
@@ -159,6 +163,6 @@ def _print_failures(failures: list[tuple[str, str]]) -> None:
         typer.echo(f"gradsurge: problem: {' '.join(f'{case}: {problem}'.split())}", err=True)
 
 
-def _fail(error: Exception) -> None:
-    typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
+def _fail(error: BaseException, said: str | None = None) -> NoReturn:
+    typer.echo(f"gradsurge: error: {' '.join((said or str(error)).split())}", err=True)
     raise typer.Exit(1) from error

@@ -13,13 +13,19 @@ from gradsurge.data.volume import Volume
 # Headers hold float32 or a quaternion, and software rounds: a hundredth of a voxel at the far
 # corner is common. A twentieth is still far below what any label means.
 _TOLERANCE = 0.05
+_CURE = "nothing is resampled: bring both onto one grid, or check that they are of one case"
 
 
-def check_geometry(prediction: Volume, label: Volume) -> None:
+def check_geometry(prediction: Volume, label: Volume, of: str = "the label's") -> None:
     """Raise unless both have the same shape and, if both files tell, the same affine.
 
     Affines agree if no corner of the volume moves by more than a twentieth of the smallest voxel
     edge; this covers spacing, origin, rotation and flips.
+
+    Args:
+        prediction: (C, *S).
+        label: (*S).
+        of: whose grid the second one is, for the message.
 
     Raises:
         CaseError: with both shapes, or how far apart the corners lie.
@@ -27,17 +33,16 @@ def check_geometry(prediction: Volume, label: Volume) -> None:
     shape, expected = prediction.array.shape[1:], label.array.shape
     if shape != expected:
         raise CaseError(
-            f"{shown(prediction.source)}: shape {shape} differs from the label's {expected}; "
-            f"nothing is resampled"
+            f"{shown(prediction.source)}: shape {shape} differs from {of} {expected}; {_CURE}"
         )
     if prediction.affine is None or label.affine is None:
         return
     if not same_grid(prediction.affine, label.affine, expected):
         raise CaseError(
-            f"{shown(prediction.source)}: its affine differs from the label's: corners lie up to "
+            f"{shown(prediction.source)}: its affine differs from {of}: corners lie up to "
             f"{_shift(prediction.affine, label.affine, expected):.3g} mm apart "
             f"({_described(prediction.affine)} against {_described(label.affine)}); "
-            f"nothing is resampled"
+            f"{_CURE}"
         )
 
 

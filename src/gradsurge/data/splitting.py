@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gradsurge.data.case_files import natural
 
 if TYPE_CHECKING:  # the data sets import this module
-    from gradsurge.data.datasets.dataset import RawCase
+    from gradsurge.data.datasets.raw_case import RawCase
 
 SPLITS = ("train", "validation", "test")
 Sizes = Mapping[str, int]
@@ -54,7 +54,8 @@ def note_other_sizes(
     got, wanted = ([len(split[s]) for s in sizes], list(sizes.values()))
     if (got, count) != (wanted, sum(wanted)):
         _LOG.warning(
-            "%s: %d cases where %d are published: %s instead of %s for %s, %d in no split",
+            "%s: %d cases where %d are published: %s instead of %s for %s, %d prepared but in no "
+            "split",
             *(name, count, sum(wanted), _listed(got), _listed(wanted), " / ".join(sizes)),
             count - sum(got),
         )

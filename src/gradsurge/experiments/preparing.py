@@ -3,7 +3,8 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,44 +14,21 @@ from gradsurge.data.case_error import shown
 from gradsurge.data.datasets import Dataset, RawCase
 from gradsurge.data.store import (
     DatasetFile,
+    check_apart,
     check_room,
     folder_name,
     is_current,
     only_writer,
     remove_case,
     remove_others,
-    replace_json,
     same_but_date,
     settings_hash,
     stamp_case,
     write_dataset_file,
 )
+from gradsurge.experiments.preparation import DiskFull, NothingToPrepare, Preparation
 from gradsurge.experiments.prepare_case import DISK_FULL, Outcome, prepare_case
-from gradsurge.experiments.workers import each_in_order
-
-FAILURES = "failures.json"
-
-
-class DiskFull(RuntimeError):
-    """There is no room for the next case; those before it are stored."""
-
-
-class NothingToPrepare(ValueError):
-    """The raw folder has no case; ``failures`` says why."""
-
-    def __init__(self, raw: Path, failures: list[tuple[str, str]]) -> None:
-        super().__init__(f"{shown(raw)}: no case found")
-        self.failures = failures
-
-
-@dataclass
-class Preparation:
-    """What became of the cases; of failures (case, message)."""
-
-    prepared: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    failures: list[tuple[str, str]] = field(default_factory=list)
+from gradsurge.experiments.prepare_outcomes import list_failures, outcomes
 
 
 def prepare(
@@ -61,6 +39,7 @@ def prepare(
     seed: int = 0,
     jobs: int = 1,
     dask: str | None = None,
+    on_label: Callable[[int, int], None] = lambda *_: None,
     on_tasks: Callable[[int], None] = lambda _: None,
     on_case: Callable[[Outcome], None] = lambda _: None,
 ) -> Preparation:
@@ -77,13 +56,16 @@ def prepare(
         seed: of the splits.
         jobs: processes on this machine; 0 for one a core.
         dask: address of a Dask scheduler, which then does the work.
+        on_label: called with (done, of all) where labels are read to balance the splits.
         on_tasks: called with the number of cases to prepare.
         on_case: called after each of them.
 
     Raises:
-        ValueError: ``raw`` is not of this data set, or ``out`` not for it.
+        ValueError: ``raw`` is not of this data set, ``out`` not for it, or one inside the other.
         NothingToPrepare: ``raw`` has no case.
         DiskFull: to be continued when there is room.
+
+    What failed is listed in ``failures.json``, also if nothing could be prepared.
     """
     raw, out = raw.absolute(), out.absolute()  # workers may run elsewhere
     before = check_room(out, dataset.name)
@@ -91,23 +73,26 @@ def prepare(
     result = Preparation(failures=list(found.problems))
     cases = _distinct(found.cases, result)
     if not cases:
+        list_failures(out, result.failures)
         raise NothingToPrepare(raw, result.failures)
+    check_apart(raw, out, cases)
     _check_same_set(before, cases, out)
     try:
         out.mkdir(parents=True, exist_ok=True)
         with only_writer(out):
             settings = settings_hash(dataset)
             todo = [case for case in cases if not _is_current(case, raw, out, settings)]
-            facts = _describe(dataset, raw, cases, seed, before)
+            facts = _describe(dataset, raw, cases, seed, before, on_label)
             changed = bool(todo) or not same_but_date(before, facts)
             if changed:
                 write_dataset_file(out, replace(facts, complete=False))
             result.removed = remove_others(out, [case.name for case in cases])
             on_tasks(len(todo))
             work = partial(prepare_case, dataset=dataset, raw=raw, out=out, settings=settings)
-            for outcome in each_in_order(work, todo, jobs, dask):
-                _record(outcome, out, result)
-                on_case(outcome)
+            with closing(outcomes(work, todo, jobs, dask)) as done:
+                for outcome in done:
+                    _record(outcome, out, result)
+                    on_case(outcome)
             _finish(facts, todo, changed, out, result)
     except OSError as error:
         if error.errno not in DISK_FULL:
@@ -142,7 +127,12 @@ def _is_current(case: RawCase, raw: Path, out: Path, settings: str) -> bool:
 
 
 def _describe(
-    dataset: Dataset, raw: Path, cases: Sequence[RawCase], seed: int, before: DatasetFile | None
+    dataset: Dataset,
+    raw: Path,
+    cases: Sequence[RawCase],
+    seed: int,
+    before: DatasetFile | None,
+    on_label: Callable[[int, int], None],
 ) -> DatasetFile:
     """Return the facts of the store as they will be if no case fails."""
     listed = [[case.name, case.group, case.split] for case in cases]
@@ -160,22 +150,23 @@ def _describe(
         settings=dataset.settings,
         seed=seed,
         split_key=key,
-        splits=before.splits if keep and before else dataset.split(cases, seed),
+        splits=(before.splits if keep and before else dataset.watched_split(cases, seed, on_label)),
         cases={case.name: folder_name(case.name) for case in cases},
         complete=True,
         gradsurge=gradsurge.__version__,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
+        title=dataset.title,
     )
 
 
 def _record(outcome: Outcome, out: Path, result: Preparation) -> None:
-    if outcome.disk_full:
-        raise _disk_full(out, result)
     if outcome.problem is None:
         result.prepared.append(outcome.case)
-    else:
-        result.failures.append((outcome.case, outcome.problem))
-        remove_case(out, outcome.case)  # that of earlier files or settings
+        return
+    result.failures.append((outcome.case, outcome.problem))
+    if outcome.disk_full:
+        raise _disk_full(out, result)
+    remove_case(out, outcome.case)  # that of earlier files or settings
 
 
 def _finish(
@@ -184,17 +175,15 @@ def _finish(
     worked_on = {case.name for case in todo}
     result.unchanged = [name for name in facts.cases if name not in worked_on]
     failed = worked_on - set(result.prepared)
-    if result.failures:
-        listed = [{"case": case, "problem": problem} for case, problem in result.failures]
-        replace_json(out / FAILURES, listed)
-    else:
-        (out / FAILURES).unlink(missing_ok=True)
+    list_failures(out, result.failures)
     if changed:
         there = {name: folder for name, folder in facts.cases.items() if name not in failed}
         write_dataset_file(out, replace(facts, cases=there))
 
 
 def _disk_full(out: Path, result: Preparation) -> DiskFull:
+    with suppress(OSError):  # where there is room for a few lines
+        list_failures(out, result.failures)
     return DiskFull(
         f"{shown(out)}: the disk is full, {len(result.prepared)} more cases were stored; make room "
         f"and run the same command again, it goes on from there"

@@ -3,13 +3,16 @@
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
+from gradsurge.experiments.following import follow_parent
+
 T = TypeVar("T")
 R = TypeVar("R")
+Results = Generator[R, None, None]
 
 _ANSWER_SECONDS = 5.0  # for a scheduler to answer
 _WORKER_SECONDS = 30.0  # for its first worker: clusters that grow by need start with none
@@ -24,8 +27,11 @@ class WorkerError(RuntimeError):
 
 def each_in_order(
     function: Callable[[T], R], tasks: Iterable[T], jobs: int = 1, dask: str | None = None
-) -> Iterator[R]:
+) -> Results[R]:
     """Yield ``function(task)`` in the order of the tasks, whoever finishes first.
+
+    Whatever ends it early (an error, Ctrl-C, a reader that closes it) ends the processes at once;
+    if this one is killed, they notice within a second.
 
     Args:
         function: importable by name, or a `functools.partial` of such a one.
@@ -46,20 +52,26 @@ def each_in_order(
         yield from _in_processes(function, tasks, jobs)
 
 
-def _in_processes(function: Callable[[T], R], tasks: Iterable[T], jobs: int) -> Iterator[R]:
+def _in_processes(function: Callable[[T], R], tasks: Iterable[T], jobs: int) -> Results[R]:
     # loky starts clean interpreters (a fork would copy torch's locks) and needs no __main__ guard.
     from joblib.externals.loky import ProcessPoolExecutor
 
+    pool = ProcessPoolExecutor(
+        jobs, env=_ONE_THREAD, initializer=follow_parent, initargs=(os.getpid(),)
+    )
+    done = False
     try:
-        with ProcessPoolExecutor(jobs, env=_ONE_THREAD) as pool:
-            yield from _windowed(lambda task: pool.submit(function, task), tasks, _WAITING * jobs)
+        yield from _windowed(lambda task: pool.submit(function, task), tasks, _WAITING * jobs)
+        done = True
     except BrokenProcessPool as error:
         raise WorkerError(
             "a worker process died, as happens when memory runs out; try fewer with -j, or one"
         ) from error
+    finally:
+        pool.shutdown(kill_workers=not done)
 
 
-def _on_cluster(function: Callable[[T], R], tasks: Iterable[T], address: str) -> Iterator[R]:
+def _on_cluster(function: Callable[[T], R], tasks: Iterable[T], address: str) -> Results[R]:
     try:
         from distributed import CancelledError, Client, KilledWorker
     except ImportError as error:
@@ -103,7 +115,7 @@ def _ask_for_answer(address: str) -> None:
         raise WorkerError(f"no Dask scheduler answers at {address}: {reason}") from error
 
 
-def _windowed(submit: Callable[[T], Any], tasks: Iterable[T], window: int) -> Iterator[R]:
+def _windowed(submit: Callable[[T], Any], tasks: Iterable[T], window: int) -> Results[R]:
     waiting: deque[Any] = deque()
     for task in tasks:
         waiting.append(submit(task))

@@ -119,14 +119,17 @@ def _norm(channels: int) -> tuple[str, dict[str, object]]:
 
 
 def _fast_layout(image: Tensor) -> Tensor:
-    """Lay a volume channels last on the CPU, where 3D convolutions are a quarter faster that way.
+    """Lay an image as the CPU's convolutions like it: volumes channels last, pictures first.
 
-    Written into a new tensor, because of one channel torch says that it lies so already, and then
-    takes the slow way.
+    A training step in 3D takes a sixth less time that way, one in 2D a third more. A fresh tensor,
+    because with one channel torch calls either layout both. In 2D it is also a matter of safety:
+    of few channels laid last, oneDNN's strided 1x1 convolution, which is what a level's shortcut
+    is, writes past its workspace (uxlfoundation/oneDNN issue 6035, seen with torch 2.13).
     """
-    if image.device.type != "cpu" or image.ndim != 5:
+    if image.device.type != "cpu":
         return image
-    return torch.empty_like(image, memory_format=torch.channels_last_3d).copy_(image)
+    layout = torch.channels_last_3d if image.ndim == 5 else torch.contiguous_format
+    return torch.empty_like(image, memory_format=layout).copy_(image)
 
 
 def _initialise(module: nn.Module) -> None:

@@ -4,11 +4,11 @@ Random numbers of torch (dropout and the like) follow from seed, step and rank: 
 keep, and a run that goes on after step 37 draws what the unbroken one drew. Models and losses must
 draw from torch alone. Batches follow from their number (`TrainJob.batches`).
 
-Deterministic algorithms are asked for on every device. On the CPU no cost could be told from the
-noise of measuring (about 5 %). On a GPU convolutions become slower, and the few operations that have no deterministic form (the gradient of
-trilinear upsampling is one) run as they are and may differ in the last bits; `deterministic=False`
-lets cuDNN choose its fastest instead. The same bits need the same machine, versions, number of
-threads and number of ranks.
+Deterministic algorithms are asked for on every device. On the CPU no cost beyond the noise of
+measuring (about 10 %) was seen. On a GPU convolutions become slower, and the few operations that
+have no deterministic form (the gradient of trilinear upsampling is one) run as they are and may
+differ in the last bits; `deterministic=False` lets cuDNN choose its fastest instead. The same bits
+need the same machine, versions, number of threads and number of ranks.
 """
 
 import hashlib

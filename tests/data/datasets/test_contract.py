@@ -3,13 +3,16 @@
 import json
 import pickle
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gradsurge.data import CaseError
-from gradsurge.data.datasets import DATASETS, Dataset
+from gradsurge.data.datasets import DATASETS, Dataset, dataset_of_store
 from gradsurge.data.preprocessing import to_source
+from gradsurge.data.store import DatasetFile, Store
+from gradsurge.experiments.preparing import prepare
 from tests.data.datasets import trees
 
 TREES = {
@@ -86,6 +89,43 @@ def test_the_label_goes_back_to_where_it_was(opened):
     assert back[1:].sum() * source_volume == pytest.approx((case.label > 0).sum() * voxel, rel=0.15)
 
 
+def test_an_image_is_prepared_alike_with_and_without_its_label(opened):
+    dataset, _, found = opened
+    whole = dataset.load(found.cases[-1])
+    image = dataset.load_image(found.cases[-1])
+    np.testing.assert_array_equal(image.image, whole.image)
+    assert (image.name, image.spacing, image.grid) == (whole.name, whole.spacing, whole.grid)
+    files = {role: f for role, f in found.cases[-1].files.items() if role.startswith("image")}
+    alone = dataset.load_image(replace(found.cases[-1], files=files))
+    # Without a label KiTS keeps the whole scan: what training saw is a part of it.
+    part = tuple(
+        slice(a - offset, b - offset)
+        for (a, b), (offset, _) in zip(whole.grid.crop, alone.grid.crop, strict=True)
+    )
+    np.testing.assert_array_equal(alone.image[:, *part], whole.image)
+
+
+def test_a_data_set_is_rebuilt_from_what_its_store_says(opened, tmp_path):
+    dataset, raw, found = opened
+    assert prepare(DATASETS[dataset.name](), raw, tmp_path / "store").failures == []
+    facts = Store.open(tmp_path / "store").dataset
+    stored = json.loads(json.dumps(facts.to_json()))
+    rebuilt = dataset_of_store(DatasetFile.from_json(stored))
+    assert type(rebuilt) is type(dataset)
+    assert rebuilt.settings == dataset.settings
+    for name in ("dimensions", "channel_names", "label_names", "label_sets", "ignore_label"):
+        assert getattr(rebuilt, name) == getattr(dataset, name)
+    case = found.cases[0]
+    np.testing.assert_array_equal(rebuilt.load_image(case).image, dataset.load(case).image)
+    stored["settings"]["resampling"] = "by hand"
+    with pytest.raises(ValueError, match="other settings than this version has; use that"):
+        dataset_of_store(DatasetFile.from_json(stored))
+    with pytest.raises(ValueError, match="unknown data set 'x'; known: fives"):
+        dataset_of_store(DatasetFile.from_json({**stored, "name": "x"}))
+    with pytest.raises(ValueError, match="damaged"):
+        DatasetFile.from_json({"name": "x"})
+
+
 def test_splits_cover_the_cases_once_and_keep_groups_together(opened):
     dataset, _, found = opened
     for seed in range(5):
@@ -154,3 +194,22 @@ def test_a_truncated_image_is_named(opened):
             assert "\n" not in str(caught.value)
     finally:
         file.write_bytes(good)
+
+
+def test_links_in_a_circle_are_told(opened):
+    dataset, raw, found = opened
+    file = found.cases[0].files["image"]
+    kept = file.rename(file.with_name(f"{file.name}.kept"))
+    other = file.with_name(f"{file.name}.link")
+    try:
+        file.symlink_to(other)
+        other.symlink_to(file)
+        again = DATASETS[dataset.name]().find(raw)
+        said = [message for _, message in again.problems if file.name in message]
+        assert len(again.cases) == len(found.cases) - 1
+        assert len(said) == 1
+        assert any(words in said[0] for words in ("in a circle; put the file", "missing"))
+    finally:
+        file.unlink()
+        other.unlink()
+        kept.rename(file)

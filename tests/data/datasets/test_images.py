@@ -46,7 +46,18 @@ def test_other_folder_names_and_published_splits(tmp_path, masks):
     dataset, found = opened(tmp_path)
     split = dataset.split(found.cases, 0)
     assert [len(names) for names in split.values()] == [10, 3, 2]
-    assert all(name.startswith("val") for name in split["validation"])
+    assert all(name.startswith("validation_val") for name in split["validation"])
+
+
+def test_equal_names_in_the_folders_of_splits(tmp_path):
+    for split in ("train", "val", "test"):
+        trees.images(tmp_path / split, 2)
+    dataset, found = opened(tmp_path)
+    assert found.problems == []
+    assert dataset.split(found.cases, 0) == {
+        s: [f"{s}_a0", f"{s}_a1"] for s in ("train", "validation", "test")
+    }
+    assert len({case.group for case in found.cases}) == 6
 
 
 def test_one_colour_picture_makes_three_channels(tmp_path):
@@ -95,9 +106,9 @@ def test_what_has_no_partner(tmp_path):
     _, found = opened(tmp_path)
     assert found.cases == []
     said = dict(found.problems)
-    assert "a0.png has no mask in masks" in said["a0"]
+    assert "a0.png has no mask of the same name in masks; add it" in said["a0"]
     assert "has no picture in images" in said["a1_mask"]
-    assert "has 2 masks in masks; keep one" in said["a2"]
+    assert "has 2 masks in masks: a2.png and a2_mask.png; keep one" in said["a2"]
 
 
 def test_two_pictures_of_one_name(tmp_path):
@@ -106,7 +117,9 @@ def test_two_pictures_of_one_name(tmp_path):
     trees.write_picture(tmp_path / "masks/a0_mask.png", GREY)
     _, found = opened(tmp_path)
     assert found.cases == []
-    assert len(found.problems) >= 1
+    ((name, said),) = found.problems
+    assert name == "a0"
+    assert said == "a0.jpg and a0.png in images have one name; rename or remove one"
 
 
 def test_masks_in_jpeg_are_cut(tmp_path):
@@ -118,6 +131,29 @@ def test_masks_in_jpeg_are_cut(tmp_path):
     label = dataset.load(found.cases[0]).label
     assert set(np.unique(label)) == {0, 1}
     assert label.sum() == pytest.approx(70, abs=4)
+
+
+@pytest.mark.parametrize(
+    ("value", "names", "words"),
+    [(1, None, "values up to"), (100, None, "values up to"), (255, "abc", "3 classes")],
+)
+def test_class_numbers_in_jpeg_are_refused(tmp_path, value, names, words):
+    trees.images(tmp_path, 1)
+    (tmp_path / "masks/a0_mask.png").unlink()
+    mask = np.zeros((30, 40), np.uint8)
+    mask[8:24, 8:32] = value
+    trees.write_picture(tmp_path / "masks/a0_mask.jpg", mask)
+    dataset, found = opened(tmp_path, classes=names)
+    with pytest.raises(CaseError, match=rf"a0_mask.jpg: .*blurs.*{words}.*save masks as PNG"):
+        dataset.load(found.cases[0])
+
+
+def test_a_black_jpeg_is_an_empty_mask(tmp_path):
+    trees.images(tmp_path, 1)
+    (tmp_path / "masks/a0_mask.png").unlink()
+    trees.write_picture(tmp_path / "masks/a0_mask.jpg", np.zeros((30, 40), np.uint8))
+    dataset, found = opened(tmp_path)
+    assert not dataset.load(found.cases[0]).label.any()
 
 
 def test_sizes_that_differ(tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import pickle
 import struct
 
 import nibabel
@@ -10,6 +11,7 @@ import pytest
 
 from gradsurge.data import CaseError
 from gradsurge.data.datasets import NnUnet
+from gradsurge.data.datasets.making import make_dataset
 from tests.data.datasets import trees
 from tests.data.files import AFFINE
 
@@ -391,6 +393,55 @@ def test_scaling_that_overflows(tmp_path):
     assert "NaN or infinite" in broken(tmp_path, change)
 
 
+def test_a_median_that_no_file_tells(tmp_path):
+    description = {
+        "channel_names": {"0": "grey"},
+        "labels": {"background": 0, "line": 1},
+        "numTraining": 1,
+        "file_ending": ".png",
+    }
+    trees.write_picture(tmp_path / "imagesTr" / "a_0000.png", np.eye(9, dtype=np.uint8))
+    trees.write_picture(tmp_path / "labelsTr" / "a.png", np.eye(9, dtype=np.uint8))
+    (tmp_path / "dataset.json").write_text(json.dumps(description))
+    with pytest.raises(ValueError, match="do not tell their spacing; leave it out"):
+        NnUnet(spacing="median").find(tmp_path)
+    with pytest.raises(ValueError, match="spacing: expected mm or 'median', got 'mean'"):
+        NnUnet(spacing="mean")
+
+
+def nnunets_spacing(spacings, sizes):
+    """The rule of nnU-Net's planner, with NumPy's percentiles."""
+    target = np.percentile(spacings, 50, axis=0)
+    size = np.percentile(sizes, 50, axis=0)
+    worst = np.argmax(target)
+    rest = [i for i in range(3) if i != worst]
+    if target[worst] > 3 * max(target[rest]) and size[worst] * 3 < min(size[rest]):
+        target[worst] = max(np.percentile(spacings[:, worst], 10), *target[rest])
+    return target
+
+
+@pytest.mark.parametrize("thick", [[2.0] * 5, [5.0, 5.0, 6.0, 4.0, 3.0], [9.0, 9.0, 9.0, 9.0, 0.1]])
+def test_the_median_spacing_is_nnunets(tmp_path, thick):
+    trees.nnunet(tmp_path, cases=0, channel_names={"0": "MRI"})
+    spacings, sizes = [], []
+    for n, slices in enumerate(thick):
+        fine = 0.9 + 0.05 * n
+        # Slices first, and counted downwards: the spacing belongs to the turned axes.
+        affine = np.array([[0, fine, 0, 0], [0, 0, 1.0, 0], [-slices, 0, 0, 0], [0, 0, 0, 1]])
+        trees.add_nnunet_case(tmp_path, f"c{n}", (9, 30, 40), affine, channels=1, seed=n)
+        spacings.append((fine, 1.0, slices))
+        sizes.append((30, 40, 9))
+    dataset = make_dataset("nnunet", {"spacing": "median"})
+    found = dataset.find(tmp_path)
+    expected = nnunets_spacing(np.array(spacings), np.array(sizes))
+    np.testing.assert_allclose(dataset.spacing, expected, atol=1e-5)
+    assert dataset.settings["spacing"] == list(dataset.spacing)
+    made = dataset.load(found.cases[0])
+    np.testing.assert_allclose(made.spacing, expected, rtol=0.1)
+    again = pickle.loads(pickle.dumps(dataset)).load(found.cases[0])  # as in a worker
+    np.testing.assert_array_equal(again.image, made.image)
+
+
 def test_other_grids(tmp_path):
     def smaller(files):
         trees.write_nifti(files["image"], np.zeros((16, 20, 11), np.float32))
@@ -400,10 +451,16 @@ def test_other_grids(tmp_path):
         affine[0, 3] = 2.5
         trees.write_nifti(files["image_1"], np.zeros((16, 20, 12), np.float32), affine)
 
-    assert "_0000.nii.gz: shape (16, 20, 11) differs from the label's" in broken(
-        tmp_path / "a", smaller
-    )
-    assert "_0001.nii.gz: its affine differs from the label's" in broken(tmp_path / "b", shifted)
+    def label(files):
+        trees.write_nifti(files["label"], np.zeros((16, 20, 11), np.uint8))
+
+    said = broken(tmp_path / "a", smaller)
+    assert "_0001.nii.gz: shape (16, 20, 12) differs from the first channel's" in said
+    said = broken(tmp_path / "b", shifted)
+    assert "_0001.nii.gz: its affine differs from the first channel's" in said
+    said = broken(tmp_path / "c", label)
+    assert "_0000.nii.gz: shape (16, 20, 12) differs from the label's (16, 20, 11)" in said
+    assert "bring both onto one grid" in said
 
 
 def test_four_axes(tmp_path):

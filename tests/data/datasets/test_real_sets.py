@@ -98,7 +98,7 @@ def test_kits_labels():
     shapes = []
     for file in files:
         label = read_label(file)
-        grid = Kits().region_of_interest(label)
+        grid = Kits().region_of_interest(label, label)
         shapes.append([stop - start for start, stop in grid.crop])
         number, volume = tumours(label.array, label.spacing)
         whole = (label.array == 2).sum() * np.prod(label.spacing)

@@ -118,6 +118,14 @@ def test_rotated_patches_show_no_padding_inside_a_case(tmp_path):
         assert patch.image.min() > 0.9999
 
 
+@pytest.mark.parametrize("part", [(0, 3), (5, 2), (0, 0), (-1, 2), (2, 2)])
+def test_a_part_that_does_not_exist(rare, part):
+    source = plain(rare, size=(8, 8, 8), batch=2)
+    with pytest.raises(ValueError, match=r"part: expected \(i, n\) with 0 <= i < n <= 2") as caught:
+        source.batch(0, 0, part)
+    assert str(part) in str(caught.value)
+
+
 def test_parts_put_together_are_the_batch(rare):
     source = PatchSource(rare, rare.cases, PatchSettings((8, 8, 8), batch=5), "light")
     whole = source.batch(4, 7)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from gradsurge.data import CaseError
-from gradsurge.data.datasets import Dataset, Found, RawCase
+from gradsurge.data.datasets import Dataset, Found, InputKind, RawCase
 from gradsurge.data.grid import Grid
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 
 SHAPE = (20, 33, 18)
 GRID = Grid(
@@ -48,12 +48,17 @@ class FakeSet(Dataset):
         return Found(cases, problems)
 
     def load(self, case):
-        image, label = (np.load(case.files[role]) for role in ("image", "label"))
+        return self.load_image(case).with_label(np.load(case.files["label"]))
+
+    def load_image(self, case):
+        image = np.load(case.files["image"])
         if not image.any():
             raise CaseError(f"{case.files['image']}: an empty scan; replace it")
-        return PreparedCase(
-            case.name, image * np.float32(self.factor), label, (1.0, 1.0, 2.0), GRID
-        )
+        return PreparedImage(case.name, image * np.float32(self.factor), (1.0, 1.0, 2.0), GRID)
+
+    @property
+    def inputs(self):
+        return InputKind(self.channel_names, (".npy",))
 
     def split(self, cases, seed):
         self.splits_made += 1

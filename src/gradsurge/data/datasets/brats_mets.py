@@ -1,32 +1,38 @@
 """BraTS-METS: brain metastases in contrast-enhanced T1 (Maleki et al., 2025)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gradsurge.data.datasets.dataset import Dataset, Found, RawCase
+from gradsurge.data.datasets.dataset import Dataset
 from gradsurge.data.datasets.finding import Finding, folders_in
-from gradsurge.data.datasets.scans import check_classes, file_of, read_channels
+from gradsurge.data.datasets.inputs import InputKind
+from gradsurge.data.datasets.raw_case import Found, RawCase
+from gradsurge.data.datasets.scans import (
+    check_classes,
+    file_of,
+    first_channel,
+    read_channels,
+)
+from gradsurge.data.geometry import check_geometry
+from gradsurge.data.grid import Grid
 from gradsurge.data.labels import read_label
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 from gradsurge.data.preprocessing import (
-    at_spacing,
-    bounding_box,
-    cropped,
     image_onto_grid,
     label_onto_grid,
-    native_grid,
     nonzero_region,
     prepared_spacing,
-    scaled_box,
-    turned,
-    turned_shape,
+    region_grid,
     z_score,
 )
 from gradsurge.data.regions import binarise
 from gradsurge.data.splitting import divide_as_published
+from gradsurge.data.volume import Volume
 
 _CASE = r"BraTS-MET-[0-9]{5}-[0-9]{3}"
 _CLASSES = range(5)  # background, non-enhancing core, FLAIR hyperintensity, enhancing, cavity
@@ -72,23 +78,27 @@ class BratsMets(Dataset):
             finding.add(folder.name, files, group=folder.name.rpartition("-")[0])
 
     def load(self, case: RawCase) -> PreparedCase:
-        label = read_label(file_of(case.files, "label"))
-        check_classes(label, _CLASSES, "BraTS-METS")
-        tumour = binarise(label.array, _TUMOUR).view(np.uint8)
-        image = read_channels([file_of(case.files, "image")], label)
-        brain = nonzero_region(image)
-        grid = native_grid(label)
-        box = bounding_box(turned(brain | (tumour > 0), grid.axes, grid.flips))
-        grid = at_spacing(grid, self.spacing, label)
-        if box is not None:
-            grid = cropped(grid, scaled_box(box, turned_shape(grid), grid.resampled_shape))
-        return PreparedCase(
-            case.name,
-            image_onto_grid(z_score(image, brain), grid),
-            label_onto_grid(tumour, grid),
-            prepared_spacing(grid),
-            grid,
-        )
+        label = _read_label(case)
+        image, grid = self._image(case, label)
+        return image.with_label(label_onto_grid(_tumour(label), grid))
+
+    def load_image(self, case: RawCase) -> PreparedImage:
+        return self._image(case, _read_label(case) if "label" in case.files else None)[0]
+
+    def _image(self, case: RawCase, label: Volume | None) -> tuple[PreparedImage, Grid]:
+        scan = read_channels([file_of(case.files, "image")], self.dimensions)
+        brain = nonzero_region(scan.array)
+        kept = brain
+        if label is not None:  # a tumour that was drawn beyond the brain stays
+            check_geometry(scan, label)
+            kept = brain | (_tumour(label) > 0)
+        grid = region_grid(first_channel(scan), self.spacing, kept)
+        scored = image_onto_grid(z_score(scan.array, brain), grid)
+        return PreparedImage(case.name, scored, prepared_spacing(grid), grid), grid
+
+    @property
+    def inputs(self) -> InputKind:
+        return replace(super().inputs, in_folder="{case}-t1c.nii.gz")
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
         return divide_as_published(self.name, cases, self.sizes, seed)
@@ -103,3 +113,13 @@ class BratsMets(Dataset):
             "intensity": "z-score of what is not 0",
             "foreground": list(_TUMOUR),
         }
+
+
+def _read_label(case: RawCase) -> Volume:
+    label = read_label(file_of(case.files, "label"))
+    check_classes(label, _CLASSES, "BraTS-METS")
+    return label
+
+
+def _tumour(label: Volume) -> NDArray[np.uint8]:
+    return binarise(label.array, _TUMOUR).view(np.uint8)

@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradsurge.data.case_error import CaseError, printable, shown
-from gradsurge.data.datasets.dataset import Dataset, Found, RawCase
+from gradsurge.data.datasets.dataset import Dataset
 from gradsurge.data.datasets.finding import Finding, files_in
+from gradsurge.data.datasets.raw_case import Found, RawCase
 from gradsurge.data.datasets.scans import (
     check_classes,
     check_not_empty,
+    check_pixels,
     file_of,
     read_colours,
 )
+from gradsurge.data.grid import Grid
 from gradsurge.data.labels import read_label, read_mask
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 from gradsurge.data.preprocessing import (
     image_onto_grid,
     label_onto_grid,
@@ -27,6 +30,7 @@ from gradsurge.data.preprocessing import (
     z_score,
 )
 from gradsurge.data.splitting import divide_as_published
+from gradsurge.data.volume import Volume
 
 _IMAGE = re.compile(r"Image_(?P<child>[0-9]+)(?P<eye>[LR])", re.IGNORECASE)
 # Role -> folder and end of the name; the original archive has everything in one folder.
@@ -73,21 +77,24 @@ class Chase(Dataset):
         label = read_label(label_file)
         check_classes(label, self.label_names, "CHASE_DB1")
         check_not_empty(label.array, label_file, "vessels")
-        image = read_colours(file_of(case.files, "image"), label.array.shape)
-        grid = native_grid(label)
+        image, grid = self._image(case)
+        check_pixels(case.files["image"], grid.source_shape, label.array.shape)
         extras = {
             name: label_onto_grid(_same_size(case.files[role], label.array.shape), grid)
             for name, role in (("second_rater", "label_2"), ("field_of_view", "field_of_view"))
             if role in case.files
         }
-        return PreparedCase(
-            case.name,
-            z_score(image_onto_grid(image, grid)),
-            label_onto_grid(label.array, grid),
-            prepared_spacing(grid),
-            grid,
-            extras,
-        )
+        return image.with_label(label_onto_grid(label.array, grid), extras)
+
+    def load_image(self, case: RawCase) -> PreparedImage:
+        return self._image(case)[0]
+
+    def _image(self, case: RawCase) -> tuple[PreparedImage, Grid]:
+        file = file_of(case.files, "image")
+        picture = read_colours(file)
+        grid = native_grid(Volume(picture[0], None, None, file))
+        scored = z_score(image_onto_grid(picture, grid))
+        return PreparedImage(case.name, scored, prepared_spacing(grid), grid), grid
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
         return divide_as_published(self.name, cases, self.sizes, seed)

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from gradsurge.data.case_error import CaseError, printable, shown
 from gradsurge.data.case_files import natural
-from gradsurge.data.datasets.dataset import Found, RawCase
+from gradsurge.data.datasets.raw_case import Found, RawCase
 
 
 class Finding:
@@ -14,10 +15,15 @@ class Finding:
 
     A case is refused if its name is taken, or if a file of it lies outside the folder, which only
     a symbolic link can do.
+
+    Args:
+        raw: the folder.
+        links: "inside" refuses those that lead out of the folder, "follow" takes them all.
     """
 
-    def __init__(self, raw: Path) -> None:
-        self._root = Path(raw).resolve()
+    def __init__(self, raw: Path, links: Literal["inside", "follow"] = "inside") -> None:
+        self._root = Path(raw).absolute()
+        self._inside = self._root.resolve() if links == "inside" else None
         self._cases: dict[str, RawCase] = {}
         self._twice: set[str] = set()
         self._problems: list[tuple[str, str]] = []
@@ -64,12 +70,22 @@ class Finding:
                 f"two cases have this name: {shown(other)} and "
                 f"{shown(next(iter(files.values())))}; rename one, neither is used"
             )
-        for file in files.values():
-            if not _resolved(file).is_relative_to(self._root):
-                raise CaseError(
-                    f"{shown(file)}: is a link that leads out of the folder; put the file itself "
-                    f"there"
-                )
+        if self._inside is not None:
+            for file in files.values():
+                _check_inside(file, self._inside)
+
+
+def _check_inside(file: Path, folder: Path) -> None:
+    try:
+        resolved = file.resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError is pathlib's, until Python 3.13
+        raise CaseError(
+            f"{shown(file)}: its links lead in a circle; put the file itself there"
+        ) from error
+    if not resolved.is_relative_to(folder):
+        raise CaseError(
+            f"{shown(file)}: is a link that leads out of the folder; put the file itself there"
+        )
 
 
 def files_in(folder: Path, suffixes: Iterable[str]) -> list[Path]:
@@ -90,6 +106,16 @@ def files_in(folder: Path, suffixes: Iterable[str]) -> list[Path]:
     return sorted(
         (p for p in files if p.name.lower().endswith(ends)), key=lambda p: natural(p.name)
     )
+
+
+def stem_before(file: Path, suffixes: Iterable[str]) -> str:
+    """Return a file's name before the longest of the suffixes it ends in.
+
+    >>> stem_before(Path("a.b.NII.gz"), [".gz", ".nii.gz"])
+    'a.b'
+    """
+    name = file.name.lower()
+    return file.name[: -max(len(s) for s in suffixes if name.endswith(s))]
 
 
 def folders_in(folder: Path, pattern: str) -> list[Path]:
@@ -137,12 +163,8 @@ def patient_of(name: str, pattern: str | None) -> str:
     except re.error as error:
         raise ValueError(f"patient: {pattern!r} is no regular expression ({error})") from error
     if match is None:
-        raise ValueError(f"patient: {pattern!r} does not match the case {name!r}")
+        raise ValueError(
+            f"patient: {pattern!r} does not match the case {name!r}; "
+            f"choose one that matches every name, like '^([^_]+)'"
+        )
     return match[1 if match.re.groups else 0] or name
-
-
-def _resolved(file: Path) -> Path:
-    try:
-        return file.resolve()
-    except (OSError, RuntimeError):  # a loop of links
-        return Path(file.anchor)

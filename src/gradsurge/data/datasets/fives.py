@@ -6,11 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradsurge.data.datasets.dataset import Dataset, Found, RawCase
+from gradsurge.data.datasets.dataset import Dataset
 from gradsurge.data.datasets.finding import Finding, files_in, first_folder
-from gradsurge.data.datasets.scans import check_not_empty, file_of, read_colours
+from gradsurge.data.datasets.raw_case import Found, RawCase
+from gradsurge.data.datasets.scans import check_not_empty, check_pixels, file_of, read_colours
 from gradsurge.data.formats.picture import read_picture
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.grid import Grid
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 from gradsurge.data.preprocessing import (
     central_box,
     cropped,
@@ -63,19 +65,23 @@ class Fives(Dataset):
                 finding.fail(case, f"{split}/{absent}/{name} is missing; get it again")
 
     def load(self, case: RawCase) -> PreparedCase:
-        mask_file = file_of(case.files, "label")
-        mask = read_picture(mask_file).max(axis=0) > _MASK_THRESHOLD
-        check_not_empty(mask, mask_file, "vessels")
-        image = read_colours(file_of(case.files, "image"), mask.shape)
-        grid = resized(native_grid(Volume(mask, None, None, mask_file)), self.resolution)
+        file = file_of(case.files, "label")
+        mask = read_picture(file).max(axis=0) > _MASK_THRESHOLD
+        check_not_empty(mask, file, "vessels")
+        image, grid = self._image(case)
+        check_pixels(case.files["image"], grid.source_shape, mask.shape)
+        return image.with_label(label_onto_grid(mask.astype(np.uint8), grid, "area"))
+
+    def load_image(self, case: RawCase) -> PreparedImage:
+        return self._image(case)[0]
+
+    def _image(self, case: RawCase) -> tuple[PreparedImage, Grid]:
+        file = file_of(case.files, "image")
+        picture = read_colours(file)
+        grid = resized(native_grid(Volume(picture[0], None, None, file)), self.resolution)
         grid = cropped(grid, central_box(self.resolution, self.patch))
-        return PreparedCase(
-            case.name,
-            z_score(image_onto_grid(image, grid, "area")),
-            label_onto_grid(mask.astype(np.uint8), grid, "area"),
-            (1.0, 1.0),  # the files do not tell
-            grid,
-        )
+        scored = z_score(image_onto_grid(picture, grid, "area"))
+        return PreparedImage(case.name, scored, (1.0, 1.0), grid), grid  # files tell no spacing
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
         return divide_as_published(self.name, cases, self.sizes, seed)

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradsurge.data.case_error import CaseError, shown
-from gradsurge.data.datasets.dataset import Dataset, Found, RawCase
+from gradsurge.data.case_error import CaseError, printable, shown
+from gradsurge.data.datasets.dataset import Dataset
 from gradsurge.data.datasets.finding import Finding, files_in, patient_of
-from gradsurge.data.datasets.scans import check_classes, file_of, read_colours
+from gradsurge.data.datasets.raw_case import Found, RawCase
+from gradsurge.data.datasets.scans import check_classes, check_pixels, file_of, read_colours
 from gradsurge.data.formats.picture import PICTURES, has_colours, read_picture
+from gradsurge.data.grid import Grid
 from gradsurge.data.labels import read_label
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 from gradsurge.data.preprocessing import (
     image_onto_grid,
     label_onto_grid,
@@ -23,6 +24,9 @@ from gradsurge.data.preprocessing import (
 )
 from gradsurge.data.splitting import divide
 from gradsurge.data.volume import Volume
+
+if TYPE_CHECKING:  # the store imports the data sets
+    from gradsurge.data.store.dataset_file import DatasetFile
 
 _SHARES = {"train": 64, "validation": 16, "test": 20}
 _IMAGES, _MASKS = ("images", "image", "imgs"), ("masks", "mask", "labels", "label")
@@ -38,10 +42,11 @@ _JPEG_THRESHOLD = 127
 class Images(Dataset):
     """Pictures in ``images/`` and masks of the same name, or with ``_mask`` added, in ``masks/``.
 
-    ``labels/`` is understood too, and folders train, val and test above them fix the split.
-    Pictures are PNG, JPEG or TIFF; if one has colours, all get three channels. Masks hold 0 and
-    255, or class numbers; in JPEG, which blurs, they are cut at 127. Nothing is resampled, each
-    channel is z-scored, empty masks are allowed.
+    ``labels/`` is understood too, and folders train, val and test above them fix the split, which
+    then begins the name of a case. Pictures are PNG, JPEG or TIFF; if one has colours, all get
+    three channels. Masks hold 0 and 255, or class numbers. JPEG blurs: masks in it must be black
+    and white, and are cut at 127. Nothing is resampled, each channel is z-scored, empty masks are
+    allowed.
 
     Args:
         classes: names of the classes, background first; None reads them from ``classes.txt``, one
@@ -73,40 +78,51 @@ class Images(Dataset):
         return found
 
     def _find_pairs(self, images: Path, masks: Path, split: str | None, finding: Finding) -> None:
-        drawn: dict[str, list[Path]] = {}
-        for mask in files_in(masks, PICTURES):
-            drawn.setdefault(mask.stem, []).append(mask)
-        for image in files_in(images, PICTURES):
-            names = (image.stem, *(f"{image.stem}{end}" for end in _ENDS))
-            found = [mask for name in names for mask in drawn.pop(name, [])]
-            if len(found) == 1:
-                group = patient_of(image.stem, self.patient)
-                finding.add(image.stem, {"image": image, "label": found[0]}, group, split)
+        drawn = _by_stem(files_in(masks, PICTURES))
+        for stem, pictures in _by_stem(files_in(images, PICTURES)).items():
+            name = stem if split is None else f"{split}_{stem}"  # equal names are usual there
+            found = [m for end in ("", *_ENDS) for m in drawn.pop(f"{stem}{end}", [])]
+            if len(pictures) > 1:
+                listed = " and ".join(printable(p.name) for p in pictures)
+                finding.fail(name, f"{listed} in {images.name} have one name; rename or remove one")
+            elif len(found) == 1:
+                group = name if self.patient is None else patient_of(stem, self.patient)
+                finding.add(name, {"image": pictures[0], "label": found[0]}, group, split)
             elif found:
-                finding.fail(image.stem, f"has {len(found)} masks in {masks.name}; keep one")
+                listed = " and ".join(printable(m.name) for m in found)
+                finding.fail(name, f"has {len(found)} masks in {masks.name}: {listed}; keep one")
             else:
                 finding.fail(
-                    image.stem, f"{image.name} has no mask in {masks.name} of the same name"
+                    name,
+                    f"{printable(pictures[0].name)} has no mask of the same name in {masks.name}; "
+                    f"add it, or remove the picture",
                 )
         for name in drawn:
             finding.fail(name, f"mask {name} has no picture in {images.name}; remove or add it")
 
     def load(self, case: RawCase) -> PreparedCase:
-        label = _read_mask(file_of(case.files, "label"))
+        label = _read_mask(file_of(case.files, "label"), len(self.label_names))
         check_classes(label, self.label_names, "classes.txt (one name a line, background first)")
-        image = self._picture(file_of(case.files, "image"), label.array.shape)
-        grid = native_grid(label)
-        return PreparedCase(
-            case.name,
-            z_score(image_onto_grid(image, grid)),
-            label_onto_grid(label.array, grid),
-            prepared_spacing(grid),
-            grid,
-        )
+        image, grid = self._image(case)
+        check_pixels(case.files["image"], grid.source_shape, label.array.shape)
+        return image.with_label(label_onto_grid(label.array, grid))
 
-    def _picture(self, file: Path, shape: tuple[int, ...]) -> NDArray[Any]:
-        colours = read_colours(file, shape)
-        return colours if len(self.channel_names) == 3 else colours[:1]
+    def load_image(self, case: RawCase) -> PreparedImage:
+        return self._image(case)[0]
+
+    def _image(self, case: RawCase) -> tuple[PreparedImage, Grid]:
+        file = file_of(case.files, "image")
+        picture = read_colours(file)[: len(self.channel_names)]
+        grid = native_grid(Volume(picture[0], None, None, file))
+        scored = z_score(image_onto_grid(picture, grid))
+        return PreparedImage(case.name, scored, prepared_spacing(grid), grid), grid
+
+    @classmethod
+    def of_store(cls, facts: "DatasetFile") -> Self:
+        dataset = cls([facts.label_names[n] for n in sorted(facts.label_names)])
+        dataset.label_names = facts.label_names
+        dataset.channel_names = tuple(facts.channel_names)
+        return dataset
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
         return divide(cases, _SHARES, seed)
@@ -151,8 +167,22 @@ def _channels(cases: Sequence[RawCase]) -> tuple[str, ...]:
     return ("grey",)
 
 
-def _read_mask(file: Path) -> Volume:
+def _by_stem(files: Sequence[Path]) -> dict[str, list[Path]]:
+    stems: dict[str, list[Path]] = {}
+    for file in files:
+        stems.setdefault(file.stem, []).append(file)
+    return stems
+
+
+def _read_mask(file: Path, classes: int) -> Volume:
     if file.suffix.lower() not in (".jpg", ".jpeg"):
         return read_label(file)
-    grey = read_picture(file).max(axis=0) > _JPEG_THRESHOLD
-    return Volume(grey.astype(np.uint8), None, None, file)
+    grey = read_picture(file).max(axis=0)
+    brightest = int(grey.max())
+    if classes > 2 or 0 < brightest <= _JPEG_THRESHOLD:
+        why = f"{classes} classes" if classes > 2 else f"values up to {brightest}"
+        raise CaseError(
+            f"{shown(file)}: is a JPEG, which blurs class numbers ({why}); save masks as PNG, or "
+            f"as black and white (0 and 255)"
+        )
+    return Volume((grey > _JPEG_THRESHOLD).astype(np.uint8), None, None, file)

@@ -3,15 +3,18 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from gradsurge.data.case_error import CaseError, printable, shown
-from gradsurge.data.datasets.dataset import Dataset, Found, RawCase
+from gradsurge.data.datasets.dataset import Dataset
 from gradsurge.data.datasets.finding import Finding, files_in, first_folder
+from gradsurge.data.datasets.inputs import InputKind
 from gradsurge.data.datasets.osirix import draw_polygons, read_polygons
+from gradsurge.data.datasets.raw_case import Found, RawCase
 from gradsurge.data.datasets.scans import file_of, scan_of
 from gradsurge.data.formats.dicom import read_dicom
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.grid import Grid
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 from gradsurge.data.preprocessing import (
     image_onto_grid,
     label_onto_grid,
@@ -21,6 +24,9 @@ from gradsurge.data.preprocessing import (
     z_score,
 )
 from gradsurge.data.splitting import divide_as_published
+
+if TYPE_CHECKING:  # the store imports the data sets
+    from gradsurge.data.store.dataset_file import DatasetFile
 
 _FILE = re.compile(r"(?P<id>[0-9]+)_(?P<patient>[^_]+)_MG_[LR]_[A-Za-z]+_ANON", re.IGNORECASE)
 _MASS = "Mass"
@@ -83,25 +89,37 @@ class Inbreast(Dataset):
             into.add(name, files, group=patient)
 
     def load(self, case: RawCase) -> PreparedCase:
-        file = file_of(case.files, "image")
-        scan = scan_of(read_dicom(file), file)
-        rows, columns = scan.array.shape
+        image, grid = self._image(case)
         xml = case.files.get("label")
         masses = [] if xml is None else read_polygons(xml, _MASS)
-        label = draw_polygons(masses, (rows, columns))
+        rows, columns = grid.source_shape
+        label = label_onto_grid(draw_polygons(masses, (rows, columns)), grid, "area")
         if masses and xml is not None and not label.any():
             raise CaseError(
-                f"{shown(xml)}: its masses lie outside the {columns}x{rows} pixels of the image; "
-                f"do the two files belong together?"
+                f"{shown(xml)}: nothing is left of its masses: they lie outside the {columns}x"
+                f"{rows} pixels of the image, or are points; check that both are of one image, or "
+                f"remove the file"
             )
+        return image.with_label(label)
+
+    def load_image(self, case: RawCase) -> PreparedImage:
+        return self._image(case)[0]
+
+    def _image(self, case: RawCase) -> tuple[PreparedImage, Grid]:
+        file = file_of(case.files, "image")
+        scan = scan_of(read_dicom(file), file)
         grid = resized(native_grid(scan), self.resolution)
-        return PreparedCase(
-            case.name,
-            z_score(image_onto_grid(scan.array[None], grid, "area")),
-            label_onto_grid(label, grid, "area"),
-            (1.0, 1.0) if scan.spacing is None else prepared_spacing(grid),
-            grid,
-        )
+        spacing = (1.0, 1.0) if scan.spacing is None else prepared_spacing(grid)
+        scored = z_score(image_onto_grid(scan.array[None], grid, "area"))
+        return PreparedImage(case.name, scored, spacing, grid), grid
+
+    @property
+    def inputs(self) -> InputKind:
+        return InputKind(self.channel_names, (".dcm", ".dicom"))
+
+    @classmethod
+    def of_store(cls, facts: "DatasetFile") -> Self:
+        return cls(facts.settings["breasts"])
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
         return divide_as_published(self.name, cases, self.sizes, seed)

@@ -1,7 +1,8 @@
 """KiTS19, 21 and 23: kidney tumours in abdominal CT (Heller et al., arXiv:1904.00445)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,24 +11,21 @@ from numpy.typing import NDArray
 
 from gradsurge.data.balanced_splitting import divide_balanced
 from gradsurge.data.case_error import CaseError, shown
-from gradsurge.data.datasets.dataset import Dataset, Found, RawCase
+from gradsurge.data.datasets.dataset import Dataset
 from gradsurge.data.datasets.finding import Finding, folders_in
-from gradsurge.data.datasets.scans import check_classes, file_of, read_channels
+from gradsurge.data.datasets.inputs import InputKind
+from gradsurge.data.datasets.raw_case import Found, RawCase
+from gradsurge.data.datasets.scans import check_classes, file_of, first_channel, read_channels
+from gradsurge.data.geometry import check_geometry
 from gradsurge.data.grid import Grid
 from gradsurge.data.labels import read_label
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 from gradsurge.data.preprocessing import (
-    at_spacing,
     bounding_box,
-    cropped,
     image_onto_grid,
     label_onto_grid,
-    native_grid,
     prepared_spacing,
-    scaled_box,
-    turned,
-    turned_shape,
-    widened_box,
+    region_grid,
     window,
     z_score,
 )
@@ -47,8 +45,9 @@ class Kits(Dataset):
 
     The region is the box round everything labelled (kidneys, tumours, cysts) and 60 mm more on
     each side, as far as the scan reaches: that makes the median of our four sample labels 219 x
-    134 x 159 voxels, where the paper has 218 x 130 x 160. Mean and deviation are the region's.
-    A case without kidneys cannot be prepared. 192 / 50 / 247 cases, balanced for number and then
+    134 x 159 voxels, where the paper has 218 x 130 x 160. Mean and deviation are the whole scan's,
+    so that a scan without label, of which everything is kept, has the same intensities. A labelled
+    case without kidneys cannot be prepared. 192 / 50 / 247 cases, balanced for number and then
     volume of the tumours, for which `split` reads every label.
     """
 
@@ -87,40 +86,51 @@ class Kits(Dataset):
             finding.add(folder.name, {"image": image, "label": label})
 
     def load(self, case: RawCase) -> PreparedCase:
-        label = read_label(file_of(case.files, "label"))
-        check_classes(label, _CLASSES, "KiTS")
-        image = read_channels([file_of(case.files, "image")], label)
-        grid = self.region_of_interest(label)
+        label = _read_label(case)
+        image, grid = self._image(case, label)
         tumour = (label.array == _TUMOUR).view(np.uint8)
-        return PreparedCase(
-            case.name,
-            z_score(image_onto_grid(window(image, *self.hounsfield), grid)),
-            label_onto_grid(tumour, grid),
-            prepared_spacing(grid),
-            grid,
-        )
+        return image.with_label(label_onto_grid(tumour, grid))
 
-    def region_of_interest(self, label: Volume) -> Grid:
-        """Return the grid of the region round both kidneys, from the label alone.
+    def load_image(self, case: RawCase) -> PreparedImage:
+        return self._image(case, _read_label(case) if "label" in case.files else None)[0]
+
+    def _image(self, case: RawCase, label: Volume | None) -> tuple[PreparedImage, Grid]:
+        scan = read_channels([file_of(case.files, "image")], self.dimensions)
+        if label is not None:
+            check_geometry(scan, label)
+        grid = self.region_of_interest(first_channel(scan), label)
+        scored = image_onto_grid(z_score(window(scan.array, *self.hounsfield)), grid)
+        return PreparedImage(case.name, scored, prepared_spacing(grid), grid), grid
+
+    def region_of_interest(self, scan: Volume, label: Volume | None) -> Grid:
+        """Return the grid of the region round both kidneys; the whole scan without a label.
 
         Raises:
             CaseError: nothing is labelled.
         """
-        grid = native_grid(label)
-        box = bounding_box(turned(label.array, grid.axes, grid.flips))
-        if box is None:
+        if label is not None and not label.array.any():
             raise CaseError(
                 f"{shown(label.source)}: is empty, so there is no region round the kidneys; get "
                 f"the file again from its publisher"
             )
-        grid = at_spacing(grid, self.spacing, label)
-        box = scaled_box(box, turned_shape(grid), grid.resampled_shape)
-        return cropped(grid, widened_box(box, self.margin, grid.resampled_shape))
+        region = None if label is None else label.array
+        return region_grid(scan, self.spacing, region, self.margin)
+
+    @property
+    def inputs(self) -> InputKind:
+        return replace(super().inputs, in_folder="imaging.nii.gz")
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
+        return self.watched_split(cases, seed, lambda *_: None)
+
+    def watched_split(
+        self, cases: Sequence[RawCase], seed: int, on_case: Callable[[int, int], None]
+    ) -> dict[str, list[str]]:
+        strata: dict[str, tuple[int, float]] = {}
         with ThreadPoolExecutor(4) as pool:  # unpacking gzip takes the time, and needs no GIL
-            tumours = list(pool.map(_tumours_of, cases))
-        strata = {case.name: found for case, found in zip(cases, tumours, strict=True)}
+            for case, found in zip(cases, pool.map(_tumours_of, cases), strict=True):
+                strata[case.name] = found
+                on_case(len(strata), len(cases))
         split = divide_balanced(strata, published_sizes(len(cases), self.sizes), seed)
         note_other_sizes(self.name, len(cases), split, self.sizes)
         return split
@@ -133,7 +143,7 @@ class Kits(Dataset):
             "crop": f"everything labelled and {self.margin} voxels",
             "resampling": "cubic, labels linear a class",
             "hounsfield": list(self.hounsfield),
-            "intensity": "z-score",
+            "intensity": "z-score of the whole scan",
             "foreground": [_TUMOUR],
         }
 
@@ -150,6 +160,12 @@ def tumours(label: NDArray[Any], spacing: Sequence[float]) -> tuple[int, float]:
     volumes = np.bincount(pieces.ravel())[1:] * float(np.prod(spacing))
     counted = volumes[volumes >= _SPECK]
     return len(counted), float(counted.sum())
+
+
+def _read_label(case: RawCase) -> Volume:
+    label = read_label(file_of(case.files, "label"))
+    check_classes(label, _CLASSES, "KiTS")
+    return label
 
 
 def _tumours_of(case: RawCase) -> tuple[int, float]:

@@ -8,7 +8,7 @@ from typing import Any
 from gradsurge.data.datasets import DATASETS, Dataset
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
-    "spacing": lambda text: tuple(float(n) for n in text.split(",")),
+    "spacing": lambda text: text if text == "median" else tuple(map(float, text.split(","))),
     "classes": lambda text: tuple(name.strip() for name in text.split(",")),
     "fold": int,
     "splits": Path,

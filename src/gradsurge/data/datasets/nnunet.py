@@ -1,17 +1,21 @@
 """Any raw folder of nnU-Net v2."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradsurge.data.case_error import CaseError, shown
-from gradsurge.data.datasets.dataset import Dataset, Found, RawCase
+from gradsurge.data.datasets.dataset import Dataset
 from gradsurge.data.datasets.finding import Finding
-from gradsurge.data.datasets.nnunet_description import Description, read_description
-from gradsurge.data.datasets.nnunet_files import find_part, in_one_file
+from gradsurge.data.datasets.inputs import InputKind
+from gradsurge.data.datasets.nnunet_description import (
+    Description,
+    read_description,
+    stored_description,
+)
+from gradsurge.data.datasets.nnunet_files import find_part, input_kind
 from gradsurge.data.datasets.nnunet_intensity import (
     Foreground,
     ct_channels,
@@ -19,26 +23,26 @@ from gradsurge.data.datasets.nnunet_intensity import (
     normalised,
     read_fingerprint,
 )
+from gradsurge.data.datasets.nnunet_reading import axes_of, read_case_label, read_case_scan
+from gradsurge.data.datasets.nnunet_spacing import check_spacing, median_spacing
 from gradsurge.data.datasets.nnunet_splits import Fold, beside, divide_by_fold, read_fold
-from gradsurge.data.datasets.scans import check_classes, file_of, read_channels, read_colours
+from gradsurge.data.datasets.raw_case import Found, RawCase
+from gradsurge.data.datasets.scans import first_channel
+from gradsurge.data.geometry import check_geometry
 from gradsurge.data.grid import Grid
-from gradsurge.data.labels import read_label
-from gradsurge.data.prepared import PreparedCase
+from gradsurge.data.prepared import PreparedCase, PreparedImage
 from gradsurge.data.preprocessing import (
-    at_spacing,
-    bounding_box,
-    cropped,
     image_onto_grid,
     label_onto_grid,
-    native_grid,
     nonzero_region,
     prepared_spacing,
-    scaled_box,
-    turned,
-    turned_shape,
+    region_grid,
 )
 from gradsurge.data.splitting import divide
 from gradsurge.data.volume import Volume
+
+if TYPE_CHECKING:  # the store imports the data sets
+    from gradsurge.data.store.dataset_file import DatasetFile
 
 _SHARES = {"train": 64, "validation": 16, "test": 20}
 
@@ -54,7 +58,8 @@ class NnUnet(Dataset):
     chance (64 / 16 / 20 %) where not.
 
     Args:
-        spacing: mm to resample to, along the axes right, front, head; None keeps each case's own.
+        spacing: mm to resample to, along the axes right, front, head; "median" for what nnU-Net
+            chooses, see `median_spacing`; None keeps each case's own.
         crop: "nonzero" cuts to what is not 0 in any channel and z-scores inside, as nnU-Net does
             for skulls removed; "none" keeps everything.
         splits: a `splits_final.json` elsewhere.
@@ -66,17 +71,16 @@ class NnUnet(Dataset):
 
     def __init__(
         self,
-        spacing: Sequence[float] | None = None,
+        spacing: Sequence[float] | Literal["median"] | None = None,
         crop: Literal["none", "nonzero"] = "none",
         splits: Path | None = None,
         fold: int = 0,
         patient: str | None = None,
     ) -> None:
-        if spacing is not None and not all(np.isfinite(s) and s > 0 for s in spacing):
-            raise ValueError(f"spacing: expected mm above 0, got {tuple(spacing)}")
         if crop not in ("none", "nonzero"):
             raise ValueError(f"crop: expected 'none' or 'nonzero', got {crop!r}")
-        self.spacing = None if spacing is None else tuple(float(s) for s in spacing)
+        self.median = spacing == "median"
+        self.spacing = None if spacing in (None, "median") else check_spacing(spacing)
         self.crop, self.splits, self.fold, self.patient = crop, splits, fold, patient
         self._fold: Fold | None = None
         self._foreground: dict[int, Foreground] = {}
@@ -89,7 +93,9 @@ class NnUnet(Dataset):
         if (raw / "labelsTs").is_dir():
             find_part(raw, "Ts", description, finding, patient=self.patient)
         found = finding.found(f"<case>_0000{description.ending} in imagesTr")
-        self.dimensions = self._axes_of(found.cases)
+        self.dimensions = axes_of(found.cases, description)
+        if self.median:
+            self.spacing = median_spacing([c for c in found.cases if c.split is None])
         if self.spacing is not None and len(self.spacing) != self.dimensions:
             raise ValueError(f"spacing: expected {self.dimensions} numbers, got {self.spacing}")
         file = self.splits or beside(raw, "splits_final.json")
@@ -100,17 +106,45 @@ class NnUnet(Dataset):
         return found
 
     def load(self, case: RawCase) -> PreparedCase:
-        image, label = self._read(case)
-        inside = nonzero_region(image) if self.crop == "nonzero" else None
-        grid = self._grid(label, inside)
-        image = normalised(image, self.channel_names, self._foreground, inside)
-        return PreparedCase(
-            case.name,
-            image_onto_grid(image, grid),
-            label_onto_grid(label.array, grid),
-            prepared_spacing(grid),
-            grid,
-        )
+        label = self._label(case)
+        image, grid = self._image(case, label)
+        return image.with_label(label_onto_grid(label.array, grid))
+
+    def load_image(self, case: RawCase) -> PreparedImage:
+        needs_label = self.crop == "nonzero" and "label" in case.files
+        return self._image(case, self._label(case) if needs_label else None)[0]
+
+    def _image(self, case: RawCase, label: Volume | None) -> tuple[PreparedImage, Grid]:
+        scan = self._scan(case)
+        if label is not None:
+            check_geometry(scan, label)
+        inside = nonzero_region(scan.array) if self.crop == "nonzero" else None
+        kept = inside
+        if label is not None and inside is not None:  # what was drawn beyond stays
+            kept = inside | (label.array > 0)
+        grid = region_grid(first_channel(scan), self.spacing, kept)
+        values = normalised(scan.array, self.channel_names, self._foreground, inside)
+        prepared = image_onto_grid(values, grid)
+        return PreparedImage(case.name, prepared, prepared_spacing(grid), grid), grid
+
+    @property
+    def inputs(self) -> InputKind:
+        return input_kind(self._description, self.dimensions)
+
+    @property
+    def title(self) -> str:
+        return self._description.title
+
+    @classmethod
+    def of_store(cls, facts: "DatasetFile") -> Self:
+        settings = facts.settings
+        dataset = cls(settings["spacing"], settings["crop"])
+        dataset.dimensions = facts.dimensions
+        dataset._describe(stored_description(facts))
+        stored = settings["intensity"]
+        if isinstance(stored, Mapping):
+            dataset._foreground = {int(i): Foreground(**f) for i, f in stored.items()}
+        return dataset
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
         if self._fold is not None:
@@ -130,6 +164,7 @@ class NnUnet(Dataset):
             "resampling": "cubic, labels linear a class",
             "intensity": {str(i): f._asdict() for i, f in self._foreground.items()} or "by name",
             "regions_class_order": list(self._description.region_order),
+            "ending": self._description.ending,
         }
 
     def _describe(self, description: Description) -> None:
@@ -139,39 +174,12 @@ class NnUnet(Dataset):
         self.label_sets = description.sets
         self.ignore_label = description.ignore
 
-    def _axes_of(self, cases: Sequence[RawCase]) -> int:
-        if self._description.ending == ".png":
-            return 2
-        for case in cases:
-            try:
-                return read_label(case.files["label"]).array.ndim
-            except CaseError:
-                continue
-        return 3
-
-    def _read(self, case: RawCase) -> tuple[NDArray[np.float32], Volume]:
-        label = read_label(file_of(case.files, "label"))
-        if label.array.ndim != self.dimensions:
-            raise CaseError(
-                f"{shown(label.source)}: has {label.array.ndim} axes, the data set's other labels "
-                f"{self.dimensions}; use folders of their own"
-            )
+    def _label(self, case: RawCase) -> Volume:
         ignored = () if self.ignore_label is None else (self.ignore_label,)
-        check_classes(label, (*self.label_names, *ignored), "dataset.json")
-        files = [file for role, file in case.files.items() if role != "label"]
-        if in_one_file(len(files), self._description):
-            return read_colours(files[0], label.array.shape).astype(np.float32), label
-        return read_channels(files, label), label
+        return read_case_label(case, self.dimensions, (*self.label_names, *ignored))
 
-    def _grid(self, label: Volume, inside: NDArray[np.bool_] | None) -> Grid:
-        grid = native_grid(label)
-        kept = None if inside is None else turned(inside | (label.array > 0), grid.axes, grid.flips)
-        box = None if kept is None else bounding_box(kept)
-        if self.spacing is not None:
-            grid = at_spacing(grid, self.spacing, label)
-        if box is None:
-            return grid
-        return cropped(grid, scaled_box(box, turned_shape(grid), grid.resampled_shape))
+    def _scan(self, case: RawCase) -> Volume:
+        return read_case_scan(case, self.dimensions, self._description)
 
     def _intensities(self, raw: Path, cases: Sequence[RawCase]) -> dict[int, Foreground]:
         channels = ct_channels(self.channel_names)
@@ -182,7 +190,8 @@ class NnUnet(Dataset):
             return read_fingerprint(file, channels)
 
         def read(case: RawCase) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-            image, label = self._read(case)
-            return image, (label.array > 0) & (label.array != (self.ignore_label or 0))
+            scan, label = self._scan(case), self._label(case)
+            check_geometry(scan, label)
+            return scan.array, (label.array > 0) & (label.array != (self.ignore_label or 0))
 
         return measure_foreground([c for c in cases if c.split is None], channels, read)

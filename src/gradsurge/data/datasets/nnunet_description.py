@@ -1,13 +1,17 @@
 """What an nnU-Net v2 `dataset.json` says of channels, labels, regions and files."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradsurge.data.case_error import printable, shown
 from gradsurge.data.datasets.json_files import read_json
 from gradsurge.data.formats import READERS
+
+if TYPE_CHECKING:  # the store imports the data sets
+    from gradsurge.data.store.dataset_file import DatasetFile
 
 _LARGEST_CLASS = 255
 
@@ -23,6 +27,7 @@ class Description:
         region_order: `regions_class_order`, the class each region is painted with.
         ignore: class number of unknown voxels.
         ending: of all files.
+        title: what the data set calls itself.
     """
 
     channels: tuple[str, ...]
@@ -31,6 +36,7 @@ class Description:
     region_order: tuple[int, ...]
     ignore: int | None
     ending: str
+    title: str
 
 
 def read_description(file: Path) -> Description:
@@ -56,11 +62,25 @@ def read_description(file: Path) -> Description:
             tuple(content.get("regions_class_order") or ()) if sets else (),
             _checked_ignore(ignore, labels),
             _ending(content["file_ending"]),
+            _title(content.get("name"), file.absolute().parent.name),
         )
     except KeyError as error:
         raise ValueError(f"{shown(file)}: lacks the entry {error}; see nnU-Net's format") from error
     except ValueError as error:
         raise ValueError(f"{shown(file)}: {printable(str(error))}") from error
+
+
+def stored_description(facts: "DatasetFile") -> Description:
+    """Return what a store that was made of such a folder keeps of it."""
+    return Description(
+        tuple(facts.channel_names),
+        facts.label_names,
+        {name: tuple(numbers) for name, numbers in facts.label_sets.items()},
+        tuple(facts.settings["regions_class_order"]),
+        facts.ignore_label,
+        facts.settings["ending"],
+        facts.title,
+    )
 
 
 def _channels(entry: Any) -> tuple[str, ...]:
@@ -118,3 +138,10 @@ def _ending(entry: Any) -> str:
             f"file_ending: expected one of {', '.join(READERS)}, got {entry!r}; convert the files"
         )
     return str(entry)
+
+
+def _title(entry: Any, folder: str) -> str:
+    """Return the name in the file, or that of the folder if it is one of nnU-Net's."""
+    if isinstance(entry, str) and entry.strip():
+        return printable(entry.strip())
+    return printable(folder) if re.fullmatch(r"Dataset[0-9]{3}_.+", folder) else "nnunet"

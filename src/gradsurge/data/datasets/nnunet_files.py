@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Literal
 
 from gradsurge.data.datasets.finding import Finding, files_in, patient_of
+from gradsurge.data.datasets.inputs import NIFTI, InputKind
 from gradsurge.data.datasets.nnunet_description import Description
 from gradsurge.data.formats.picture import PICTURES
 
+_FAMILIES = (NIFTI, (".png", ".tif", ".tiff"), (".npz", ".npy"))  # of one order of axes each
 _CHANNEL = re.compile(r"(?P<case>.+)_(?P<channel>[0-9]{4})", re.DOTALL)
 
 
@@ -40,6 +42,17 @@ def find_part(
         files = {f"image_{n}" if n else "image": f for n, f in sorted(channels.items())}
         split = "test" if part == "Ts" else None
         finding.add(name, {**files, "label": labels[name]}, patient_of(name, patient), split)
+
+
+def input_kind(description: Description, dimensions: int) -> InputKind:
+    """Return what images the data set takes for prediction: files whose axes have its order."""
+    volumes = description.ending in NIFTI and dimensions == 3
+    if in_one_file(1, description):
+        return InputKind(("colours",), PICTURES, numbered=True)
+    family: tuple[str, ...] = next(f for f in _FAMILIES if description.ending in f)
+    if dimensions == 3 and family is not NIFTI:
+        family = tuple(suffix for suffix in family if suffix != ".png")
+    return InputKind(description.channels, family, numbered=True, series=volumes)
 
 
 def in_one_file(files: int, description: Description) -> bool:

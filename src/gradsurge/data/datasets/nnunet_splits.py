@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from gradsurge.data.case_error import shown
 from gradsurge.data.case_files import natural
-from gradsurge.data.datasets.dataset import RawCase
 from gradsurge.data.datasets.json_files import read_json
+from gradsurge.data.datasets.raw_case import RawCase
 
 _LOG = logging.getLogger(__name__)
 

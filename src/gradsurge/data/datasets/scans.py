@@ -1,6 +1,7 @@
 """Scans and labels of a case, read and checked against each other."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.formats import StoredImage, read_stored
+from gradsurge.data.formats.dicom_series import read_series
 from gradsurge.data.formats.picture import read_picture
 from gradsurge.data.geometry import check_geometry
 from gradsurge.data.preprocessing import distinct_classes
@@ -20,10 +22,14 @@ _MOST_LISTED = 8
 def read_scan(file: Path) -> Volume:
     """Return one channel, float32 (*S), flat or a volume; integers as the header scales them.
 
+    Args:
+        file: or the folder of a DICOM series.
+
     Raises:
         CaseError: unreadable, of four or more axes, or with NaN or infinite values.
     """
-    return scan_of(read_stored(Path(file)), Path(file))
+    file = Path(file)
+    return scan_of(read_series(file) if file.is_dir() else read_stored(file), file)
 
 
 def scan_of(stored: StoredImage, file: Path) -> Volume:
@@ -50,36 +56,54 @@ def scan_of(stored: StoredImage, file: Path) -> Volume:
     return Volume(values, spacing, stored.affine, file)
 
 
-def read_channels(files: Sequence[Path], label: Volume) -> NDArray[np.float32]:
-    """Return the scans of a case as (C, *S), all on the label's grid.
+def read_channels(files: Sequence[Path], dimensions: int) -> Volume:
+    """Return the scans of a case as one (C, *S), all on the grid of the first.
 
     Raises:
-        CaseError: one cannot be read, or lies on another grid than the label.
+        CaseError: one cannot be read, has another number of axes, or lies on another grid.
     """
+    first: Volume | None = None
     image: NDArray[np.float32] | None = None
     for index, file in enumerate(files):
         scan = read_scan(file)
-        check_geometry(Volume(scan.array[None], scan.spacing, scan.affine, file), label)
-        if image is None:
-            image = np.empty((len(files), *scan.array.shape), np.float32)
+        if scan.array.ndim != dimensions:
+            raise CaseError(
+                f"{shown(file)}: has shape {scan.array.shape}; expected {dimensions} axes, as all "
+                f"of the data set have"
+            )
+        if first is None or image is None:
+            first, image = scan, np.empty((len(files), *scan.array.shape), np.float32)
+        else:
+            alone = replace(scan, array=scan.array[None])
+            check_geometry(alone, first, f"the first channel's ({shown(Path(files[0].name))})")
         image[index] = scan.array
-    assert image is not None, "a case has at least one file"
-    return image
+    if first is None or image is None:
+        raise CaseError("expected at least one image file, got none")
+    return replace(first, array=image)
 
 
-def read_colours(file: Path, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
-    """Return a picture as (3, rows, columns), grey repeated, of the label's shape if told.
+def first_channel(image: Volume) -> Volume:
+    """Return the first channel (*S) of (C, *S): the grid of them all."""
+    return replace(image, array=image.array[0])
+
+
+def read_colours(file: Path) -> NDArray[Any]:
+    """Return a picture as (3, rows, columns), grey repeated.
 
     Raises:
-        CaseError: it cannot be read, or its size is not the label's.
+        CaseError: it cannot be read.
     """
     picture = read_picture(file)
-    if shape is not None and picture.shape[1:] != shape:
-        raise CaseError(
-            f"{shown(file)}: has {_size(picture.shape[1:])} pixels but its label {_size(shape)}; "
-            f"nothing is resampled before they agree"
-        )
     return picture if len(picture) == 3 else np.repeat(picture, 3, axis=0)
+
+
+def check_pixels(file: Path, shape: tuple[int, ...], label: tuple[int, ...]) -> None:
+    """Raise CaseError unless a picture has the shape of its label."""
+    if shape != label:
+        raise CaseError(
+            f"{shown(file)}: has {_size(shape)} pixels but its label {_size(label)}; nothing is "
+            f"resampled before they agree: make them one size"
+        )
 
 
 def check_classes(label: Volume, declared: Collection[int], where: str) -> None:
@@ -95,7 +119,8 @@ def check_classes(label: Volume, declared: Collection[int], where: str) -> None:
     """
     odd = [n for n in distinct_classes(label.array) if n not in declared]
     if odd:
-        listed = ", ".join(map(str, odd[:_MOST_LISTED])) + (", ..." if len(odd) > 8 else "")
+        more = ", ..." if len(odd) > _MOST_LISTED else ""
+        listed = ", ".join(map(str, odd[:_MOST_LISTED])) + more
         raise CaseError(
             f"{shown(label.source)}: holds class {listed}, but {where} declares "
             f"{', '.join(map(str, sorted(declared)))}; correct the label or declare the class"
@@ -114,7 +139,9 @@ def check_not_empty(label: NDArray[Any], file: Path, what: str) -> None:
 def file_of(files: Mapping[str, Path], role: str) -> Path:
     """Return the file of a role; `CaseError` if a case was put together without it."""
     if role not in files:
-        raise CaseError(f"expected a file for {role!r}, got {', '.join(files) or 'none'}")
+        raise CaseError(
+            f"expected a file for {role!r}, got {', '.join(files) or 'none'}; find the case again"
+        )
     return files[role]
 
 

@@ -29,24 +29,26 @@ def read_dicom(path: Path) -> StoredImage:
     ):
         warnings.simplefilter("ignore")  # pydicom's, of values that break the standard's format
         image = dcmread(path)
-        _check(image, path)
+        check_one_grey_image(image, path)
         array: NDArray[Any] = image.pixel_array
-        return StoredImage(_bright_is_large(array, image), "picture", spacing=_spacing(image))
+        return StoredImage(right_way_up(array, image), "picture", spacing=_spacing(image))
 
 
-def _check(image: Any, path: Path) -> None:
+def check_one_grey_image(image: Any, path: Path) -> None:
+    """Raise CaseError unless pydicom's image is one grey picture that its file can hold."""
     frames, samples = int(image.get("NumberOfFrames", 1) or 1), int(image.SamplesPerPixel)
     if (frames, samples) != (1, 1):
         raise CaseError(
             f"{shown(path)}: holds {frames} frames of {samples} samples a pixel; expected one "
-            f"grey image"
+            f"grey image a file: convert it (dcm2niix does so for volumes)"
         )
     packed = image.file_meta.TransferSyntaxUID.is_compressed
     shape, itemsize = (int(image.Rows), int(image.Columns)), int(image.BitsAllocated) // 8
     check_size(path, shape, itemsize, stored=path.stat().st_size, deflated=packed)
 
 
-def _bright_is_large(array: NDArray[Any], image: Any) -> NDArray[Any]:
+def right_way_up(array: NDArray[Any], image: Any) -> NDArray[Any]:
+    """Return the pixels of pydicom's image so that the brighter are the larger."""
     if image.PhotometricInterpretation != "MONOCHROME1":
         return array
     signed = int(image.PixelRepresentation) == 1

@@ -1,5 +1,6 @@
 """What libraries raise on damaged files, turned into one line that names the file."""
 
+import errno
 import lzma
 import struct
 import tokenize
@@ -41,6 +42,23 @@ _FAULTS = (
     Warning,
 )
 
+_DAMAGED = "it is damaged or of another kind: write it again, or get it anew"
+_CURES = {
+    errno.ENOENT: "put it there, or remove the link that leads to it",
+    errno.ELOOP: "its links lead in a circle: put the file itself there",
+    errno.EACCES: "make it readable",
+    errno.EPERM: "make it readable",
+    errno.EISDIR: "expected a file",
+    errno.EIO: "the disk or network failed: copy the file elsewhere",
+}
+# Libraries that talk to programmers, and what it means to others.
+_WORDS = {
+    "InvalidDicomError": "it has no DICOM header",
+    "EntitiesForbidden": "it declares XML entities, which such a file never needs",
+    "ExternalReferenceForbidden": "it refers to other files",
+    "DTDForbidden": "it declares a document type",
+}
+
 
 @contextmanager
 def reading(path: Path, kind: str, also: tuple[type[Exception], ...] = ()) -> Iterator[None]:
@@ -56,6 +74,16 @@ def reading(path: Path, kind: str, also: tuple[type[Exception], ...] = ()) -> It
     except CaseError:
         raise
     except (*_FAULTS, *also) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        first_line = printable(reason.strip().partition("\n")[0])[:200] or type(error).__name__
-        raise CaseError(f"{shown(path)}: cannot be read as {kind} ({first_line})") from error
+        cure = _CURES.get((error.errno or 0) if isinstance(error, OSError) else 0, _DAMAGED)
+        if isinstance(error, MemoryError):
+            cure = "it needs more memory than there is: crop it, or use fewer processes"
+        raise CaseError(
+            f"{shown(path)}: cannot be read as {kind} ({_reason(error)}); {cure}"
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return in one line what a library complains of."""
+    kind = type(error).__name__
+    said = _WORDS.get(kind) or (error.strerror if isinstance(error, OSError) else None)
+    return printable((said or str(error)).strip().partition("\n")[0])[:200] or kind

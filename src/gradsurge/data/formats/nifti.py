@@ -42,14 +42,14 @@ def read_nifti(path: Path) -> StoredImage:
         if dtype.kind not in "biuf":
             raise CaseError(
                 f"{shown(path)}: holds {dtype.name} values (colour or complex), "
-                f"expected one number a voxel"
+                f"expected one number a voxel: split it into files of one channel each"
             )
         deflated = isinstance(stream, gzip.GzipFile)
         size = path.stat().st_size
         check_size(path, image.shape, dtype.itemsize, stored=size, deflated=deflated)
         array = image.dataobj.get_unscaled()
         _read_to_the_end(stream)
-    affine = _affine(image, path)
+    affine = affine_in_mm(image, path)
     return StoredImage(
         array,
         "nifti",
@@ -96,7 +96,12 @@ def _read_to_the_end(stream: IO[bytes] | gzip.GzipFile) -> None:
             continue
 
 
-def _affine(image: Any, path: Path) -> NDArray[np.float64]:
+def affine_in_mm(image: Any, path: Path) -> NDArray[np.float64]:
+    """Return the affine of nibabel's image in mm, whatever unit its header has.
+
+    Raises:
+        CaseError: it holds NaN or infinite numbers.
+    """
     affine = np.array(image.affine, dtype=np.float64)
     if not np.isfinite(affine).all():
         raise CaseError(f"{shown(path)}: the affine holds NaN or infinite numbers; mend the header")

@@ -76,8 +76,10 @@ class PatchSource:
                 together they are the batch.
 
         Raises:
+            ValueError: there is no such part.
             CaseError: a case is damaged.
         """
+        self.check_part(part)
         i, n = part
         first, last = (self.settings.batch * at // n for at in (i, i + 1))
         samples = range(first, last)
@@ -94,6 +96,15 @@ class PatchSource:
                     e: torch.stack([patch.extras[e] for patch in made]) for e in self.extras
                 },
             }
+
+    def check_part(self, part: tuple[int, int]) -> None:
+        """Raise ValueError unless the part is (i, n) with 0 <= i < n <= batch."""
+        i, n = part
+        if not 0 <= i < n <= self.settings.batch:
+            raise ValueError(
+                f"part: expected (i, n) with 0 <= i < n <= {self.settings.batch} (batch), got "
+                f"{part}; use at most as many processes as patches in a batch"
+            )
 
     def _name(self, seed: int, step: int, sample: int) -> str:
         return self.cases[case_index(self.settings, len(self.cases), seed, step, sample)]

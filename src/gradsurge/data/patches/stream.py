@@ -99,11 +99,7 @@ def _check(
         raise ValueError(
             f"stop_step: expected {start_step} (start_step) or above, got {stop_step!r}"
         )
-    i, n = part
-    if not 0 <= i < n <= source.settings.batch:
-        raise ValueError(
-            f"part: expected (i, n) with 0 <= i < n <= {source.settings.batch} (batch), got {part}"
-        )
+    source.check_part(part)
 
 
 def _is_count(value: object) -> bool:

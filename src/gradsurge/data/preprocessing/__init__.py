@@ -14,6 +14,7 @@ from gradsurge.data.preprocessing.grids import (
     cropped,
     native_grid,
     prepared_spacing,
+    region_grid,
     resized,
     turned_shape,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "native_grid",
     "nonzero_region",
     "prepared_spacing",
+    "region_grid",
     "resized",
     "scaled_box",
     "to_source",

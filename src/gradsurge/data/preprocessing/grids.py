@@ -3,11 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.grid import Grid
-from gradsurge.data.preprocessing.cropping import Box
-from gradsurge.data.preprocessing.orientation import turn_to_ras
+from gradsurge.data.preprocessing.cropping import Box, bounding_box, scaled_box, widened_box
+from gradsurge.data.preprocessing.orientation import turn_to_ras, turned
 from gradsurge.data.volume import Volume
 
 # A wrong spacing in a header asks for volumes no machine holds; whole-body CT at 1 mm has 5e8.
@@ -62,6 +65,33 @@ def at_spacing(grid: Grid, spacing: Sequence[float], source: Volume) -> Grid:
 def cropped(grid: Grid, box: Box) -> Grid:
     """Return the grid cut to a box of the resampled volume."""
     return replace(grid, crop=box)
+
+
+def region_grid(
+    source: Volume,
+    spacing: Sequence[float] | None = None,
+    region: NDArray[Any] | None = None,
+    margin: int = 0,
+) -> Grid:
+    """Return a source turned to RAS+, resampled, and cut to the box round a region.
+
+    Args:
+        source: (*S).
+        spacing: mm along the turned axes; None keeps the source's.
+        region: (*S), not 0 where the case is to be kept; None, or zeros, keep everything.
+        margin: voxels more on each side, counted after resampling, as far as the source reaches.
+
+    Raises:
+        CaseError: the header's affine or spacing makes no sense.
+    """
+    grid = native_grid(source)
+    box = None if region is None else bounding_box(turned(region, grid.axes, grid.flips))
+    if spacing is not None:
+        grid = at_spacing(grid, spacing, source)
+    if box is None:
+        return grid
+    box = scaled_box(box, turned_shape(grid), grid.resampled_shape)
+    return cropped(grid, widened_box(box, margin, grid.resampled_shape))
 
 
 def turned_shape(grid: Grid) -> tuple[int, ...]:

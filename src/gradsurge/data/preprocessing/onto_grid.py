@@ -38,8 +38,8 @@ def label_onto_grid(
     """Return class numbers (*S) of the source as (*T) of the grid.
 
     Each class is resampled by itself and each voxel given to the class with the largest share, so
-    that no class appears between two others. Equal shares go to the larger number: thin
-    structures would otherwise get thinner.
+    that no class appears between two others. Of equal shares, the class of the nearest voxel of
+    the source wins: a fixed order would make one class larger, by 5 % for vessels of FIVES.
     """
     inside, padding = _inside(grid)
     array = turned(label, grid.axes, grid.flips)
@@ -57,18 +57,27 @@ def _largest_share(
 ) -> NDArray[np.uint8]:
     first, *others = distinct_classes(label)
     shape = [stop - start for start, stop in inside]
-    classes = np.full(shape, first, np.uint8)
-    rest, best = np.ones(shape, np.float32), np.zeros(shape, np.float32)
-    winner = np.full(shape, first, np.uint8)
+    nearest = _nearest(label, grid, inside)
+    best, winner = np.zeros(shape, np.float32), np.full(shape, first, np.uint8)
+    rest = np.ones(shape, np.float32)
     for number in others:
         one = (label == number).astype(np.float32)[None]
         share = resampled_rows(one, grid.resampled_shape, inside, how)[0]
         rest -= share
-        better = share >= best - _TIE
-        best[better], winner[better] = share[better], number
-    foreground = best >= rest - _TIE
-    classes[foreground] = winner[foreground]
-    return classes
+        wins = (share > best + _TIE) | ((share >= best - _TIE) & (nearest == number))
+        best[wins], winner[wins] = share[wins], number
+    wins = (rest > best + _TIE) | ((rest >= best - _TIE) & (nearest == first))
+    winner[wins] = first
+    return winner
+
+
+def _nearest(label: NDArray[Any], grid: Grid, inside: list[tuple[int, int]]) -> NDArray[np.uint8]:
+    """Return the class of the voxel at each centre; on a face between two, of the latter."""
+    rows = [
+        ((2 * np.arange(*span) + 1) * count) // (2 * new)
+        for span, count, new in zip(inside, label.shape, grid.resampled_shape, strict=True)
+    ]
+    return label[np.ix_(*rows)].astype(np.uint8)
 
 
 def _inside(grid: Grid) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

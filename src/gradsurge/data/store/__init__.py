@@ -6,7 +6,7 @@ from gradsurge.data.store.dataset_file import DatasetFile, same_but_date, write_
 from gradsurge.data.store.folder_names import folder_name
 from gradsurge.data.store.json_file import replace_json
 from gradsurge.data.store.lock import only_writer
-from gradsurge.data.store.room import check_room
+from gradsurge.data.store.room import check_apart, check_room
 from gradsurge.data.store.stamp import SourceFile, Stamp, settings_hash, stamp_case
 from gradsurge.data.store.store import Store
 from gradsurge.data.store.stored_case import StoredCase
@@ -21,6 +21,7 @@ __all__ = [
     "Stamp",
     "Store",
     "StoredCase",
+    "check_apart",
     "check_room",
     "folder_name",
     "is_current",

@@ -1,10 +1,10 @@
 """How an array is cut: small blocks to decompress, gathered in chunks to look up.
 
 Measured on a 512 x 512 x 300 float32 case and 80 x 96 x 80 patches, opened each time: blocks of
-16³ in chunks of 64³ take 2.5 ms, 32³ in 64³ 3.5 ms. Bit-shuffled LZ4 against Zstandard 8, nnU-Net's
-choice: 3.3 times faster there and as small; on ISLES 1.1 times faster and 41 % larger; on 8-bit
-colour pictures 4 times faster and 81 % larger; written 10 to 50 times faster everywhere. Training
-reads a case thousands of times: speed was taken.
+16³ in chunks of 64³ take 2.5 ms, 32³ in 64³ 3.5 ms. Bit-shuffled LZ4 against Zstandard 8: 3.3
+times faster there and as small; on ISLES 1.1 times faster and 41 % larger; on 8-bit colour pictures
+4 times faster and 81 % larger; written 10 to 50 times faster everywhere. Training reads a case
+thousands of times: speed was taken. (nnU-Net 2.8.1 has LZ4HC, read alike and written more slowly.)
 """
 
 import math

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gradsurge.data.case_error import shown
 from gradsurge.data.store.json_file import read_json, write_json
@@ -33,6 +33,7 @@ class DatasetFile:
         complete: False while the store is being made.
         gradsurge: the version that made it.
         date: when, ISO 8601.
+        title: what people call the data, where its files say so.
     """
 
     name: str
@@ -50,6 +51,25 @@ class DatasetFile:
     complete: bool
     gradsurge: str
     date: str
+    title: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain dictionaries and lists."""
+        content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return content
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `to_json` was made of, also after a round trip through JSON.
+
+        Raises:
+            ValueError: something is missing or of another kind.
+        """
+        try:
+            names = {int(n): name for n, name in stored["label_names"].items()}
+            return cls(**{**stored, "label_names": names})
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"damaged ({error})") from error
 
 
 def same_but_date(one: DatasetFile | None, other: DatasetFile | None) -> bool:
@@ -78,7 +98,6 @@ def read_dataset_file(store: Path) -> DatasetFile:
     stored = read_json(store / NAME, KIND)
     del stored["format"], stored["version"]
     try:
-        stored["label_names"] = {int(n): name for n, name in stored["label_names"].items()}
-        return DatasetFile(**stored)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{shown(store / NAME)}: damaged ({error})") from error
+        return DatasetFile.from_json(stored)
+    except ValueError as error:
+        raise ValueError(f"{shown(store / NAME)}: {error}") from error

@@ -1,8 +1,10 @@
 """Whether a folder may become, or go on being, the store of a data set."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gradsurge.data.case_error import shown
+from gradsurge.data.datasets import RawCase
 from gradsurge.data.store import lock, places
 from gradsurge.data.store.dataset_file import NAME, DatasetFile, read_dataset_file
 
@@ -27,14 +29,35 @@ def check_room(folder: Path, name: str) -> DatasetFile | None:
     except NotADirectoryError as error:
         raise ValueError(f"{shown(folder)}: expected a folder, got a file") from error
     except ValueError as error:
-        raise ValueError(
-            f"{error}; choose another folder, or, if it was a store, delete that file and run again"
-        ) from error
+        was_ours = (folder / places.CASES).is_dir()  # never tell to delete what somebody else made
+        cure = "delete that file and run again" if was_ours else "choose another folder"
+        raise ValueError(f"{error}; {cure}") from error
     if there.name != name:
         raise ValueError(
             f"{shown(folder)}: holds the data set {there.name}; choose another folder for {name}"
         )
     return there
+
+
+def check_apart(raw: Path, out: Path, cases: Sequence[RawCase]) -> None:
+    """Refuse a store in its raw folder, or round it: each would be taken for a part of the other.
+
+    Args:
+        raw: the raw folder.
+        out: to be the store.
+        cases: found in the raw folder; phantoms have no files, and may lie anywhere.
+
+    Raises:
+        ValueError: one lies in the other.
+    """
+    if not any(case.files for case in cases):
+        return
+    raw, out = raw.resolve(), out.resolve()
+    if out.is_relative_to(raw) or raw.is_relative_to(out):
+        raise ValueError(
+            f"{shown(out)}: the store must not lie in the raw folder {shown(raw)}, nor round it; "
+            f"choose another folder"
+        )
 
 
 def _check_empty(folder: Path) -> None:
