@@ -94,6 +94,28 @@ def test_regions(tmp_path):
     assert set(np.unique(dataset.load(found.cases[0]).label)) == {0, 1, 2, 3}
 
 
+def test_all_foreground_as_one_class(tmp_path):
+    labels = {"background": 0, "core": 1, "edge": 2, "ignore": 3}
+    dataset, found = opened(trees.nnunet(tmp_path, 1, labels=labels), merge="lesion")
+    assert dataset.label_names == {0: "background", 1: "lesion"}
+    assert (dataset.label_sets, dataset.ignore_label) == ({}, 2)
+    raw = nibabel.load(found.cases[0].files["label"]).get_fdata().astype(np.uint8)
+    raw[0] = 3
+    trees.write_nifti(found.cases[0].files["label"], raw)
+    merged = dataset.load(found.cases[0]).label
+    np.testing.assert_array_equal(
+        np.bincount(merged.ravel()),
+        [(raw == 0).sum(), np.isin(raw, (1, 2)).sum(), (raw == 3).sum()],
+    )
+    assert dataset.settings["merge"] == "lesion"
+
+
+@pytest.mark.parametrize("name", ["", " ", "background"])
+def test_the_foreground_needs_a_name_of_its_own(name):
+    with pytest.raises(ValueError, match="merge: expected a name"):
+        NnUnet(merge=name)
+
+
 @pytest.mark.parametrize(
     ("entries", "message"),
     [

@@ -362,6 +362,23 @@ def test_chase_has_both_raters(tmp_path):
     assert all(extra.dtype == np.uint8 for extra in case.extras.values())
 
 
+def test_chase_at_half_resolution(tmp_path):
+    whole, half = Chase(), Chase(shrink=2)
+    case = whole.find(trees.chase(tmp_path, shape=(48, 51))).cases[0]
+    full, small = whole.load(case), half.load(case)
+    assert small.label.shape == small.extras["second_rater"].shape == (24, 26)
+    assert small.grid.source_shape == full.label.shape
+    share = full.label.mean()
+    assert small.label.mean() == pytest.approx(share, rel=0.25)
+    assert half.settings != whole.settings
+
+
+@pytest.mark.parametrize("shrink", [0, -1, 17])
+def test_chase_shrinks_by_whole_numbers(shrink):
+    with pytest.raises(ValueError, match="shrink: expected"):
+        Chase(shrink=shrink)
+
+
 def test_chase_in_one_folder_without_field_of_view(tmp_path):
     trees.chase(tmp_path / "tree", children=2)
     flat = tmp_path / "flat"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,16 @@ from gradsurge.data.preprocessing import (
     label_onto_grid,
     native_grid,
     prepared_spacing,
+    resized,
     z_score,
 )
 from gradsurge.data.splitting import divide_as_published
 from gradsurge.data.volume import Volume
 
+if TYPE_CHECKING:  # the store imports the data sets
+    from gradsurge.data.store.dataset_file import DatasetFile
+
+_MOST_SHRUNK = 16
 _IMAGE = re.compile(r"Image_(?P<child>[0-9]+)(?P<eye>[LR])", re.IGNORECASE)
 # Role -> folder and end of the name; the original archive has everything in one folder.
 _PARTS = {
@@ -42,11 +47,14 @@ _PARTS = {
 
 
 class Chase(Dataset):
-    """Fundus images at their own 999 x 960 pixels; the label is the first rater's.
+    """Fundus images of 999 x 960 pixels; the label is the first rater's.
 
     The second rater and, where there are such files, the field of view come as extras
     "second_rater" and "field_of_view". Both eyes of a child lie in one split: 16 / 4 / 8 images,
     the usual 20 for training and 8 for testing.
+
+    Args:
+        shrink: how many pixels along each axis become one, by area; 1 keeps them all.
     """
 
     name: ClassVar[str] = "chase"
@@ -54,6 +62,15 @@ class Chase(Dataset):
     channel_names = ("red", "green", "blue")
     label_names = {0: "background", 1: "vessel"}  # noqa: RUF012
     sizes: ClassVar[dict[str, int]] = {"train": 16, "validation": 4, "test": 8}
+
+    def __init__(self, shrink: int = 1) -> None:
+        if not 1 <= shrink <= _MOST_SHRUNK:
+            raise ValueError(f"shrink: expected a whole number from 1 to 16, got {shrink}")
+        self.shrink = shrink
+
+    @classmethod
+    def of_store(cls, facts: "DatasetFile") -> Self:
+        return cls(facts.settings["shrink"])
 
     def find(self, raw: Path) -> Found:
         finding = Finding(raw)
@@ -80,11 +97,11 @@ class Chase(Dataset):
         image, grid = self._image(case)
         check_pixels(case.files["image"], grid.source_shape, label.array.shape)
         extras = {
-            name: label_onto_grid(_same_size(case.files[role], label.array.shape), grid)
+            name: label_onto_grid(_same_size(case.files[role], label.array.shape), grid, "area")
             for name, role in (("second_rater", "label_2"), ("field_of_view", "field_of_view"))
             if role in case.files
         }
-        return image.with_label(label_onto_grid(label.array, grid), extras)
+        return image.with_label(label_onto_grid(label.array, grid, "area"), extras)
 
     def load_image(self, case: RawCase) -> PreparedImage:
         return self._image(case)[0]
@@ -92,8 +109,9 @@ class Chase(Dataset):
     def _image(self, case: RawCase) -> tuple[PreparedImage, Grid]:
         file = file_of(case.files, "image")
         picture = read_colours(file)
-        grid = native_grid(Volume(picture[0], None, None, file))
-        scored = z_score(image_onto_grid(picture, grid))
+        shape = [round(n / self.shrink) for n in picture.shape[1:]]
+        grid = resized(native_grid(Volume(picture[0], None, None, file)), shape)
+        scored = z_score(image_onto_grid(picture, grid, "area"))
         return PreparedImage(case.name, scored, prepared_spacing(grid), grid), grid
 
     def split(self, cases: Sequence[RawCase], seed: int) -> dict[str, list[str]]:
@@ -101,7 +119,11 @@ class Chase(Dataset):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"resampling": "none", "intensity": "z-score of each colour"}
+        return {
+            "shrink": self.shrink,
+            "resampling": "area",
+            "intensity": "z-score of each colour",
+        }
 
 
 def _parts(raw: Path, image: Path) -> tuple[dict[str, Path], str | None]:

@@ -11,6 +11,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "spacing": lambda text: text if text == "median" else tuple(map(float, text.split(","))),
     "classes": lambda text: tuple(name.strip() for name in text.split(",")),
     "fold": int,
+    "shrink": int,
     "splits": Path,
 }
 

@@ -23,7 +23,12 @@ from gradsurge.data.datasets.nnunet_intensity import (
     normalised,
     read_fingerprint,
 )
-from gradsurge.data.datasets.nnunet_reading import axes_of, read_case_label, read_case_scan
+from gradsurge.data.datasets.nnunet_reading import (
+    axes_of,
+    merged_label,
+    read_case_label,
+    read_case_scan,
+)
 from gradsurge.data.datasets.nnunet_spacing import check_spacing, median_spacing
 from gradsurge.data.datasets.nnunet_splits import Fold, beside, divide_by_fold, read_fold
 from gradsurge.data.datasets.raw_case import Found, RawCase
@@ -65,6 +70,7 @@ class NnUnet(Dataset):
         splits: a `splits_final.json` elsewhere.
         fold: which of its folds.
         patient: regular expression whose first group names the patient in a case's name.
+        merge: a name for all foreground classes taken together as one.
     """
 
     name: ClassVar[str] = "nnunet"
@@ -76,18 +82,22 @@ class NnUnet(Dataset):
         splits: Path | None = None,
         fold: int = 0,
         patient: str | None = None,
+        merge: str | None = None,
     ) -> None:
         if crop not in ("none", "nonzero"):
             raise ValueError(f"crop: expected 'none' or 'nonzero', got {crop!r}")
+        if merge is not None and merge.strip() in ("", "background"):
+            raise ValueError(f"merge: expected a name for the foreground, got {merge!r}")
         self.median = spacing == "median"
         self.spacing = None if spacing in (None, "median") else check_spacing(spacing)
         self.crop, self.splits, self.fold, self.patient = crop, splits, fold, patient
+        self.merge = merge
         self._fold: Fold | None = None
         self._foreground: dict[int, Foreground] = {}
 
     def find(self, raw: Path) -> Found:
-        description = read_description(raw / "dataset.json")
-        self._describe(description)
+        description = self._raw_description = read_description(raw / "dataset.json")
+        self._describe(description if self.merge is None else description.merged(self.merge))
         finding = Finding(raw)
         find_part(raw, "Tr", description, finding, patient=self.patient)
         if (raw / "labelsTs").is_dir():
@@ -138,7 +148,7 @@ class NnUnet(Dataset):
     @classmethod
     def of_store(cls, facts: "DatasetFile") -> Self:
         settings = facts.settings
-        dataset = cls(settings["spacing"], settings["crop"])
+        dataset = cls(settings["spacing"], settings["crop"], merge=settings["merge"])
         dataset.dimensions = facts.dimensions
         dataset._describe(stored_description(facts))
         stored = settings["intensity"]
@@ -161,6 +171,7 @@ class NnUnet(Dataset):
             "orientation": "RAS+",
             "spacing": self.spacing if self.spacing is None else list(self.spacing),
             "crop": self.crop,
+            "merge": self.merge,
             "resampling": "cubic, labels linear a class",
             "intensity": {str(i): f._asdict() for i, f in self._foreground.items()} or "by name",
             "regions_class_order": list(self._description.region_order),
@@ -175,8 +186,10 @@ class NnUnet(Dataset):
         self.ignore_label = description.ignore
 
     def _label(self, case: RawCase) -> Volume:
-        ignored = () if self.ignore_label is None else (self.ignore_label,)
-        return read_case_label(case, self.dimensions, (*self.label_names, *ignored))
+        declared = self._raw_description
+        ignored = () if declared.ignore is None else (declared.ignore,)
+        label = read_case_label(case, self.dimensions, (*declared.names, *ignored))
+        return label if self.merge is None else merged_label(label, declared.ignore)
 
     def _scan(self, case: RawCase) -> Volume:
         return read_case_scan(case, self.dimensions, self._description)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,12 @@ class Description:
     ignore: int | None
     ending: str
     title: str
+
+    def merged(self, name: str) -> "Description":
+        """Return the same with one foreground class, and 2 for unknown voxels."""
+        ignore = None if self.ignore is None else 2
+        names = {0: "background", 1: name}
+        return replace(self, names=names, sets={}, region_order=(), ignore=ignore)
 
 
 def read_description(file: Path) -> Description:

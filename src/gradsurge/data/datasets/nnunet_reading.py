@@ -1,6 +1,7 @@
 """Scan and label of a case in an nnU-Net raw folder."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,3 +52,11 @@ def read_case_scan(case: RawCase, dimensions: int, description: Description) -> 
     if in_one_file(len(files), description):
         return Volume(read_colours(files[0]).astype(np.float32), None, None, files[0])
     return read_channels(files, dimensions)
+
+
+def merged_label(label: Volume, ignore: int | None) -> Volume:
+    """Return a label with 1 for every foreground class, and 2 where nothing is known."""
+    merged = (label.array > 0).astype(label.array.dtype)
+    if ignore is not None:
+        merged[label.array == ignore] = 2
+    return replace(label, array=merged)
