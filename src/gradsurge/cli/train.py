@@ -1,7 +1,7 @@
 """``gradsurge train``: one model from a store and the name of a loss."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -10,6 +10,10 @@ from gradsurge.cli.train_work import train_as_asked
 
 _LOSS, _MODEL, _PATCHES = "Loss", "Model", "Patches"
 _OPTIMISER, _KEEPING, _MACHINE = "Optimiser", "Validation and checkpoints", "Machine"
+
+
+def _of(panel: str, metavar: str, text: str, **limits: Any) -> Any:
+    return typer.Option(metavar=metavar, help=text, rich_help_panel=panel, **limits)
 
 
 def train(
@@ -41,49 +45,25 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     loss_option: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Of the loss; repeatable: decline=40, batch=true, a=0.3.",
-            rich_help_panel=_LOSS,
-        ),
+        _of(_LOSS, "NAME=VALUE", "Of the loss; repeatable: decline=40, batch=true, a=0.3."),
     ] = None,
     surgery_start: Annotated[
         float | None,
-        typer.Option(
-            metavar="F",
-            help="Plain loss until this fraction of the training, then surgery.",
-            rich_help_panel=_LOSS,
-        ),
+        _of(_LOSS, "F", "Plain loss until this fraction of the training, then surgery."),
     ] = None,
     surgery_ramp: Annotated[
         tuple[float, float] | None,
-        typer.Option(
-            metavar="F0 F1",
-            help="Surgery rises linearly between these fractions.",
-            rich_help_panel=_LOSS,
-        ),
+        _of(_LOSS, "F0 F1", "Surgery rises linearly between these fractions."),
     ] = None,
     init: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN", help="Start from the weights of a trained run.", rich_help_panel=_MODEL
-        ),
+        Path | None, _of(_MODEL, "RUN", "Start from the weights of a trained run.")
     ] = None,
     model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="residual-unet, primus-s, primus-b, primus-m, primus-l.",
-            rich_help_panel=_MODEL,
-        ),
+        str | None, _of(_MODEL, "NAME", "residual-unet, primus-s, primus-b, primus-m, primus-l.")
     ] = None,
     model_option: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Of the model; repeatable: features=32, blocks=2.",
-            rich_help_panel=_MODEL,
-        ),
+        _of(_MODEL, "NAME=VALUE", "Of the model; repeatable: features=32, blocks=2."),
     ] = None,
     deep_supervision: Annotated[
         bool,
@@ -93,111 +73,48 @@ def train(
     ] = False,
     patch: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,N[,N]",
-            help="Voxels of a patch; planned from the store if left out.",
-            rich_help_panel=_PATCHES,
-        ),
+        _of(_PATCHES, "N,N[,N]", "Voxels of a patch; planned from the store if left out."),
     ] = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Patches, over all ranks.", min=1, rich_help_panel=_PATCHES),
-    ] = None,
+    batch: Annotated[int | None, _of(_PATCHES, "N", "Patches, over all ranks.", min=1)] = None,
     oversample: Annotated[
-        float | None,
-        typer.Option(
-            metavar="F",
-            help="Share of patches with foreground.",
-            min=0.0,
-            max=1.0,
-            rich_help_panel=_PATCHES,
-        ),
+        float | None, _of(_PATCHES, "F", "Share of patches with foreground.", min=0.0, max=1.0)
     ] = None,
     patches_per_case: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Patches in a row from one case.", min=1, rich_help_panel=_PATCHES
-        ),
+        int | None, _of(_PATCHES, "N", "Patches in a row from one case.", min=1)
     ] = None,
     augmentation: Annotated[
-        Literal["nnunet", "light", "none"] | None,
-        typer.Option(metavar="NAME", help="nnunet, light or none.", rich_help_panel=_PATCHES),
+        Literal["nnunet", "light", "none"] | None, _of(_PATCHES, "NAME", "nnunet, light or none.")
     ] = None,
     optimiser: Annotated[
-        Literal["sgd", "adamw"] | None,
-        typer.Option(metavar="NAME", help="sgd or adamw.", rich_help_panel=_OPTIMISER),
+        Literal["sgd", "adamw"] | None, _of(_OPTIMISER, "NAME", "sgd or adamw.")
     ] = None,
     learning_rate: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="The highest; it falls to 0.", rich_help_panel=_OPTIMISER),
+        float | None, _of(_OPTIMISER, "X", "The highest; it falls to 0.")
     ] = None,
-    weight_decay: Annotated[
-        float | None, typer.Option(metavar="X", rich_help_panel=_OPTIMISER)
-    ] = None,
-    momentum: Annotated[
-        float | None, typer.Option(metavar="X", help="Of sgd.", rich_help_panel=_OPTIMISER)
-    ] = None,
-    warmup: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Steps of rising rate.", min=0, rich_help_panel=_OPTIMISER),
-    ] = None,
+    weight_decay: Annotated[float | None, _of(_OPTIMISER, "X", "Of the weights.")] = None,
+    momentum: Annotated[float | None, _of(_OPTIMISER, "X", "Of sgd.")] = None,
+    warmup: Annotated[int | None, _of(_OPTIMISER, "N", "Steps of rising rate.", min=0)] = None,
     clip: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="Longest gradient; 0 for any.", min=0, rich_help_panel=_OPTIMISER
-        ),
+        float | None, _of(_OPTIMISER, "X", "Longest gradient; 0 for any.", min=0)
     ] = None,
-    accumulate: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Batches a step.", min=1, rich_help_panel=_OPTIMISER),
-    ] = None,
+    accumulate: Annotated[int | None, _of(_OPTIMISER, "N", "Batches a step.", min=1)] = None,
     ema: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="Moving average of the weights: 0.999.", rich_help_panel=_OPTIMISER
-        ),
+        float | None, _of(_OPTIMISER, "X", "Moving average of the weights: 0.999.")
     ] = None,
-    validate_every: Annotated[
-        int | None, typer.Option(metavar="N", help="Steps.", min=1, rich_help_panel=_KEEPING)
-    ] = None,
+    validate_every: Annotated[int | None, _of(_KEEPING, "N", "Steps.", min=1)] = None,
     validation_cases: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="How many are scored while training; the end scores all.",
-            min=1,
-            rich_help_panel=_KEEPING,
-        ),
+        _of(_KEEPING, "N", "How many are scored while training; the end scores all.", min=1),
     ] = None,
-    checkpoint_every: Annotated[
-        int | None, typer.Option(metavar="N", help="Steps.", min=1, rich_help_panel=_KEEPING)
-    ] = None,
-    device: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="auto, cpu, cuda, cuda:1, mps.", rich_help_panel=_MACHINE
-        ),
-    ] = "auto",
+    checkpoint_every: Annotated[int | None, _of(_KEEPING, "N", "Steps.", min=1)] = None,
+    device: Annotated[str, _of(_MACHINE, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto",
     workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Processes that make patches, a rank.",
-            min=0,
-            rich_help_panel=_MACHINE,
-        ),
+        int | None, _of(_MACHINE, "N", "Processes that make patches, a rank.", min=0)
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Of the computation, a rank.", min=1, rich_help_panel=_MACHINE
-        ),
-    ] = None,
+    threads: Annotated[int | None, _of(_MACHINE, "N", "Of the computation, a rank.", min=1)] = None,
     precision: Annotated[
         Literal["auto", "32-true", "16-mixed", "bf16-mixed"] | None,
-        typer.Option(
-            metavar="NAME", help="32-true, 16-mixed, bf16-mixed or auto.", rich_help_panel=_MACHINE
-        ),
+        _of(_MACHINE, "NAME", "32-true, 16-mixed, bf16-mixed or auto."),
     ] = None,
     compile_model: Annotated[
         bool, typer.Option("--compile", help="By torch.compile.", rich_help_panel=_MACHINE)

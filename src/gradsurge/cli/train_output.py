@@ -49,7 +49,7 @@ def print_result(result: "RunResult") -> None:
     typer.echo(_verdict(outcome))
     typer.echo(_threshold_line(outcome))
     if result.state == "finished":
-        typer.echo(f"{outcome.steps} steps in {result.minutes:.1f} minutes: {folder}")
+        typer.echo(f"{outcome.steps} steps; this call took {result.minutes:.1f} minutes: {folder}")
     typer.echo(f"Next: gradsurge predict {folder} IMAGES OUT   (curves: gradsurge show {folder})")
 
 

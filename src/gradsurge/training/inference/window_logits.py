@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gradsurge.training.inference.mirroring import mirrored
+from gradsurge.training.inference.single_convolutions import fast_convolutions
 from gradsurge.training.inference.window_places import Place, window_places
 from gradsurge.training.inference.window_request import WindowRequest, margins
 
@@ -32,8 +33,9 @@ def window_logits(
     while chosen := list(itertools.islice(places, request.batch)):
         cut = [_cut_out(padded, place, request.window) for place in chosen]
         windows = torch.stack(cut) if len(cut) > 1 else cut[0].unsqueeze(0)
-        with torch.inference_mode():
-            logits = network(windows.to(device))
+        windows = windows.to(device)
+        with torch.inference_mode(), fast_convolutions(windows):
+            logits = network(windows)
             _check(logits, len(chosen), request.window)
             logits = logits.float()
         yield from zip(chosen, logits, strict=True)
