@@ -35,8 +35,8 @@ def plan_residual_unet(
         blocks: residual blocks of each level of the encoder, one number for all or one a level
             (nnU-Net's large presets: 1, 3, 4, 6, 6, 6).
         resolution: "full", or "half", which leaves the finest level out: the net starts at the
-            first halving and its logits come from a transposed convolution. A fifth of the
-            arithmetic, for the CPU.
+            first halving and its logits come from a transposed convolution. On the CPU, a step in
+            3D then takes a seventh of the time.
         deep_supervision: outputs at every level above the bottom in train() mode.
     """
     topology = _topology(patch, spacing, max_depth, resolution)
