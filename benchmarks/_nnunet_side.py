@@ -1,4 +1,4 @@
-"""nnU-Net's part of benchmarks/data.py, run by an interpreter that has nnunetv2.
+"""nnU-Net's part of benchmarks/data.py and training.py, run by an interpreter that has nnunetv2.
 
 Reads one JSON order a line from standard input and answers each with one line of JSON. Imports
 nothing of gradsurge.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from _cpu import cpu_seconds
+from _training_nnunet_side import train_epoch, train_start, train_stop
 
 
 def preprocess(dataset: int) -> dict[str, Any]:
@@ -133,6 +134,9 @@ def main() -> None:
         "preprocess": preprocess,
         "load": load,
         "versions": versions,
+        "train_start": train_start,
+        "train_epoch": train_epoch,
+        "train_stop": train_stop,
     }
     for line in sys.stdin:
         order = json.loads(line)

@@ -1,74 +1,118 @@
-"""``gradsurge demo``: what each loss makes of voxels that no network can tell apart."""
+"""``gradsurge demo``: the main job on phantoms, or on a raw folder of nnU-Net."""
 
-import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.demo_output import fail, print_demo
+from gradsurge.cli.demo_progress import StageBar, StageLines, make_watcher
+from gradsurge.cli.output import check_directory
 
 if TYPE_CHECKING:
-    from gradsurge.experiments.equilibria import Comparison
+    from gradsurge.experiments.demo import DemoPlan, DemoResult
 
-_HEADINGS = {
-    "ce": "cross-entropy",
-    "dice": "Dice",
-    "dice-surgery": "Dice surgery",
-    "corrected": "corrected",
-}
-_MEANING = """
-Each row is a set of voxels with one logit between them, a share r of them foreground:
-cross-entropy comes to rest at r, Dice at 0 or 1, and Dice with surgery in between, {shift:+.3f}
-from r in the logit. The loss measured that shift while it descended; taking it away again gives
-r ("corrected"), with nothing fitted.
-"""
+_STAGES = 7  # preparing, three trainings, predicting, measuring, drawing
 
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Directory for the figure.", callback=check_directory)
-    ] = Path("runs/demo"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for everything; runs/demo, with a suffix for other presets or data, if "
+            "left out.",
+        ),
+    ] = None,
+    preset: Annotated[
+        Literal["2d", "3d"] | None, typer.Option(help="Of phantoms; 2d if left out.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Real data instead of phantoms: a raw folder of nnU-Net.",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of data, weights and patches.", min=0)] = 0,
+    steps: Annotated[
+        int | None, typer.Option(help="Of each training; the preset's if left out.", min=1)
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Remove an older demo in the folder first.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print results.json.")] = False,
+    tiny: Annotated[bool, typer.Option("--tiny", hidden=True)] = False,
 ) -> None:
-    """Show where cross-entropy, Dice and Dice surgery come to rest, and draw it."""
-    out.mkdir(parents=True, exist_ok=True)  # fail before the work, not after it
-    with progress_bar("loading", total=1) as (bar, task):
-        from gradsurge.experiments.equilibria import COMPARED, STEPS, compare
-        from gradsurge.report.figures.equilibria import draw
-        from gradsurge.report.style import save
+    """Train with cross-entropy, Dice and Dice surgery, and compare their probabilities.
 
-        bar.update(task, description="descending", total=STEPS * len(COMPARED))
-        found = compare(on_step=lambda: bar.advance(task))
-        files = save(draw(found), out, "equilibria")
-    if as_json:
-        _print_json(found, files)
-    else:
-        _print_table(found)
-        shift = float(found.settled["dice-surgery"].shift[1])
-        typer.echo(_MEANING.format(shift=shift))
-        typer.echo("Written: " + ", ".join(map(str, files)))
+    The same network, cases and steps for all three; then held-out cases are predicted and
+    measured, and a report is written. On phantoms, where the true posterior is known, it takes a
+    few minutes on two cores. The same command again goes on where it was: prepared cases and
+    trained models are kept.
+    """
+    if data is not None and preset is not None:
+        raise typer.BadParameter("--preset is for phantoms; leave it out with --data")
+    out = check_directory(_default_folder(preset, data) if out is None else out)
+    watcher = make_watcher(_STAGES)
+    with watcher.shown():
+        from gradsurge.experiments.demo import plan_phantoms, plan_real, smoke
 
-
-def _print_table(found: "Comparison") -> None:
-    table = Table(title="Probability at rest, against the true share r", show_footer=True)
-    table.add_column("r", "mean |p - r|", justify="right")
-    columns, errors = found.columns(), found.errors()
-    for name in columns:
-        table.add_column(_HEADINGS[name], f"{errors[name]:.4f}", justify="right")
-    for r, *row in zip(found.ratios.tolist(), *(c.tolist() for c in columns.values()), strict=True):
-        table.add_row(f"{r:.2f}", *(f"{p:.4f}" for p in row))
-    Console().print(table)
+        if data is None:
+            plan = plan_phantoms(preset or "2d", seed, steps)
+        else:
+            plan = plan_real(data, seed, steps)
+        result, files = _run(smoke(plan) if tiny else plan, out, overwrite, device, watcher)
+    print_demo(result, files, as_json)
+    raise typer.Exit(1 if result.problems else 0)
 
 
-def _print_json(found: "Comparison", files: list[Path]) -> None:
-    result = {
-        "ratios": found.ratios.tolist(),
-        "probabilities": {name: p.tolist() for name, p in found.columns().items()},
-        "mean_error": found.errors(),
-        "shift": float(found.settled["dice-surgery"].shift[1]),
-        "files": [str(f) for f in files],
-    }
-    typer.echo(json.dumps(result, indent=2))
+def _default_folder(preset: str | None, data: Path | None) -> Path:
+    """Return a folder for each preset and data set, so that they do not meet.
+
+    >>> (
+    ...     _default_folder(None, None),
+    ...     _default_folder("3d", None),
+    ...     _default_folder(None, Path("/a/B")),
+    ... )
+    (PosixPath('runs/demo'), PosixPath('runs/demo-3d'), PosixPath('runs/demo-B'))
+    """
+    suffix = data.resolve().name if data is not None else preset
+    return Path("runs/demo" if suffix in (None, "2d") else f"runs/demo-{suffix}")
+
+
+def _run(
+    plan: "DemoPlan", out: Path, overwrite: bool, device: str, watcher: StageBar | StageLines
+) -> tuple["DemoResult", list[str]]:
+    """Run the demo and write its pages; mistakes and interruptions are one line."""
+    from gradsurge.cli.train_work import default_workers
+    from gradsurge.experiments.demo import DemoStopped, run_demo
+    from gradsurge.experiments.preparation import DiskFull
+    from gradsurge.experiments.stopping import sigterm_interrupts
+    from gradsurge.report.demo.page import write_pages
+    from gradsurge.training import TrainingError
+
+    try:
+        with sigterm_interrupts():
+            result = run_demo(
+                plan,
+                out,
+                overwrite=overwrite,
+                watcher=watcher,
+                device=device,
+                workers=default_workers(os.environ, os.cpu_count() or 1),
+            )
+            watcher.stage("drawing", 1)
+            files = write_pages(result)
+            watcher.finish()
+    except DemoStopped as error:
+        fail(f"stopped at {error}, which is saved; the same command goes on from there", error)
+    except KeyboardInterrupt as error:
+        fail("stopped; the same command goes on from there", error)
+    except (ValueError, TrainingError, DiskFull) as error:
+        fail(error)
+    return result, files

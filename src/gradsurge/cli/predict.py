@@ -61,6 +61,8 @@ def predict(
         from gradsurge.experiments.prediction.predicting import PredictCalls
         from gradsurge.experiments.prediction.predicting import predict as run
         from gradsurge.experiments.prediction.settings import PredictSettings
+        from gradsurge.experiments.preparation import DiskFull
+        from gradsurge.experiments.stopping import sigterm_interrupts
 
         calls = PredictCalls(
             on_tasks=lambda n: bar.update(task, total=n),
@@ -74,8 +76,11 @@ def predict(
         except ValueError as error:
             raise typer.BadParameter(f"--{error}") from error
         try:
-            record = run(runs, place, out, settings, split=split, overwrite=overwrite, calls=calls)
-        except ValueError as error:
+            with sigterm_interrupts():
+                record = run(
+                    runs, place, out, settings, split=split, overwrite=overwrite, calls=calls
+                )
+        except (ValueError, DiskFull) as error:
             fail(error)
         except KeyboardInterrupt as error:
             fail(f"stopped; what was finished is in {out}, and predictions.json lists it", error)

@@ -12,6 +12,7 @@ from gradsurge.losses.labelled import (
     region_labels,
     softmax_mask,
 )
+from gradsurge.losses.ranks import mean_over_ranks
 from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.targets import channel_labels
@@ -39,7 +40,7 @@ class CrossEntropy(VoxelLoss):
         check: look at label values and for NaN (a reduction each).
 
     A ``mask`` leaves out what it marks 0, as ignore_index does: (N, *S) or (N, 1, *S), for sigmoid
-    also (N, C, *S).
+    also (N, C, *S). What counts is counted over all ranks of a distributed training.
 
     Shapes: logits (N, C, *S); target (N, *S) or (N, 1, *S) class indices, or (N, C, *S)
     distributions over the classes; sigmoid: (N, C, *S) labels in [0, 1], or (N, *S) for C = 1.
@@ -122,5 +123,6 @@ def binary_cross_entropy(z: Tensor, found: Labelled, weights: Tensor | None) -> 
 
 
 def _ratio(total: Tensor, count: Tensor) -> Tensor:
+    count = mean_over_ranks(count, total)
     # Nothing counts: 0 with zero gradients, where torch's own mean is 0 / 0.
     return total / torch.where(count > 0, count, torch.ones_like(count))

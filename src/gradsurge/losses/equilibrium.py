@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
+from gradsurge.losses.ranks import number_of_ranks
 from gradsurge.surgery.operator import Activation
 
 
@@ -45,8 +47,9 @@ class EquilibriumMeter(nn.Module):
     """Running means of the rates, fed by the backward pass.
 
     The surgery functions return the rates as the gradient of a probe tensor, so measuring needs no
-    side effect inside the graph; a hook on the probe adds them up here. Every rank of a distributed
-    training measures its own share of the data; a checkpoint of rank 0 keeps that of rank 0.
+    side effect inside the graph; a hook on the probe adds them up here. The ranks of a distributed
+    training add theirs in every backward pass, so that all of them hold what one process would have
+    measured on the whole batch.
 
     Args:
         decline: the exponent of the rule that is measured.
@@ -107,6 +110,7 @@ class EquilibriumMeter(nn.Module):
     def _fold(self, probe: Tensor) -> None:
         rates, probe.grad = probe.grad, None
         if rates is not None:  # a step with an infinite loss is skipped, without asking the device
+            rates = _of_all_ranks(rates)
             added = self.totals * self.momentum + rates
             self.totals.copy_(torch.where(rates.isfinite().all(), added, self.totals))
 
@@ -154,6 +158,19 @@ class EquilibriumMeter(nn.Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._attach()
+
+
+def _of_all_ranks(rates: Tensor) -> Tensor:
+    """Return the rates of the whole batch, from those of each rank's part.
+
+    What acts on the weights is the mean of the ranks' fields; the last column counts voxels.
+    """
+    if (ranks := number_of_ranks()) == 1:
+        return rates
+    total = rates.clone()
+    dist.all_reduce(total)
+    total[..., :-1] /= ranks
+    return total
 
 
 def _fill_unseen(region: Tensor, cross_entropy: Tensor) -> tuple[Tensor, Tensor]:

@@ -111,6 +111,8 @@ class TrainJob:
         validate: (model in eval mode, step) -> scores, on all ranks, the same on all. The model has
             the averaged weights if there are any. "dice" decides which is best.
         before_step: called with the number of steps done, for what follows a schedule.
+        average_from: first step, from 0, whose weights the moving average keeps; before it, the
+            average is the weights themselves.
         observers: told on rank 0.
     """
 
@@ -122,4 +124,5 @@ class TrainJob:
     config: Mapping[str, Any]
     validate: Callable[[nn.Module, int], Mapping[str, float]] | None = None
     before_step: Callable[[int], None] | None = None
+    average_from: int = 0
     observers: Sequence[Observer] = ()

@@ -64,9 +64,7 @@ def train(job: TrainJob, fabric: "Fabric", *, resume: bool = True) -> TrainEnd:
                 if state.is_due(settings.checkpoint_every) or state.validation_is_due():
                     desk.save(LAST)
             desk.save(LAST)
-            problem = verdict.problem or agree(fabric, False, desk.problem).problem
-            if problem is not None:
-                raise TrainingError(f"{problem}; {fabric.broadcast(desk.kept())}")
+            stop_if_any(state, desk, verdict.problem or desk.problem)
             done = state.step == settings.steps and not state.validation_is_due()
             desk.reason = "finished" if done else "interrupted"
     return desk.end()
@@ -97,7 +95,7 @@ def take_step(
     state.optimiser.step()
     state.optimiser.zero_grad()
     if state.average is not None:
-        state.average.update(job.model, state.step)
+        state.average.update(job.model, state.step - job.average_from)
     state.step += 1
     return mean, length
 
@@ -106,23 +104,32 @@ def validate(state: TrainState, desk: Desk) -> None:
     """Validate the model, and keep it if it is the best.
 
     The state was saved before: a kill in a long validation costs no step. Random numbers of the
-    validation do not matter to the next step, which sets its own.
+    validation do not matter to the next step, which sets its own. If the best cannot be written,
+    the last state stays the one before the validation, and resuming repeats it.
     """
     if state.job.validate is None:
         return
     seed_step(state.settings.seed, state.step, state.fabric.global_rank)
+    best, scores, lost = False, {}, None
     try:
         with state.ready_to_predict():
-            scores = state.job.validate(state.job.model, state.step)
+            scores = dict(state.job.validate(state.job.model, state.step))
         best = state.note(scores)
     except (ValueError, OSError) as error:
-        raise TrainingError(
-            f"validation after step {state.step}: {' '.join(str(error).split())}; {desk.kept()}"
-        ) from error
+        lost = f"validation after step {state.step}: {' '.join(str(error).split())}"
+    stop_if_any(state, desk, lost)
     desk.validated(scores, best)
     if best:
         desk.save(BEST)
+    stop_if_any(state, desk, desk.problem)
     desk.save(LAST)
+
+
+def stop_if_any(state: TrainState, desk: Desk, problem: str | None) -> None:
+    """Stop all ranks, and say the same on all, if one of them has a problem."""
+    found = agree(state.fabric, False, problem).problem
+    if found is not None:
+        raise TrainingError(f"{found}; {state.fabric.broadcast(desk.kept())}")
 
 
 def stop_if_not_finite(

@@ -16,8 +16,8 @@ from gradsurge.training.optimiser import make_optimiser
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-# These change no bit of what is learnt.
-_FREE = ("checkpoint_every", "compile")
+# Settings that may differ when a training goes on: they change no bit of what is learnt.
+FREE = ("checkpoint_every",)
 
 
 class TrainState:
@@ -112,7 +112,7 @@ class TrainState:
             ValueError: it is of other settings, or of another model.
         """
         for name, now in self.settings.to_json().items():
-            if name not in _FREE and kept.settings.get(name) != now:
+            if name not in FREE and kept.settings.get(name) != now:
                 raise ValueError(
                     f"{name}: the run was started with {kept.settings.get(name)!r}, got {now!r}; "
                     f"use the same to go on, or another folder for a new run"

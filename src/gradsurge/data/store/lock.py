@@ -11,8 +11,15 @@ NAME = ".lock"
 
 
 @contextmanager
-def only_writer(store: Path) -> Iterator[None]:
-    """Keep other writers out of a store; the lock goes with the process, even if it is killed.
+def only_writer(
+    store: Path, command: str = "prepare", *, leave_lock: bool = True
+) -> Iterator[None]:
+    """Keep other writers out of a folder; the lock goes with the process, even if it is killed.
+
+    Args:
+        store: the folder.
+        command: of gradsurge, that writes there.
+        leave_lock: whether the file that is locked stays; it is empty and hidden.
 
     Raises:
         ValueError: another process is writing.
@@ -25,8 +32,12 @@ def only_writer(store: Path) -> Iterator[None]:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 raise ValueError(
-                    f"{shown(store)}: another gradsurge prepare is writing to it; wait for it, or "
-                    f"choose another folder"
+                    f"{shown(store)}: another gradsurge {command} is writing to it; wait for it, "
+                    f"or choose another folder"
                 ) from error
             raise
-        yield
+        try:
+            yield
+        finally:
+            if not leave_lock:
+                (store / NAME).unlink(missing_ok=True)

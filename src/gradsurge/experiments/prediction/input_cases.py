@@ -25,12 +25,14 @@ class InputCase:
     Attributes:
         name: of the case.
         files: of the image, where they are known; the first tells the geometry.
+        kept: all source files, which no result may replace.
         load: returns the prepared image, or raises CaseError.
         label: returns the label (*S) of a case that has no source, a phantom; None for others.
     """
 
     name: str
     files: tuple[Path, ...]
+    kept: tuple[Path, ...]
     load: Callable[[], PreparedImage]
     label: Callable[[], NDArray[np.uint8]] | None = None
 
@@ -62,10 +64,10 @@ def find_cases(place: Path, dataset: DatasetFile, split: str | None = None) -> I
         raise ValueError(f"split: {shown(place)} is no store, which alone has splits; leave it out")
     source = dataset_of_store(dataset)
     found = source.find_images(place)
-    cases = [
-        InputCase(case.name, tuple(case.files.values()), partial(source.load_image, case))
-        for case in found.cases
-    ]
+    cases = []
+    for case in found.cases:
+        files = tuple(case.files.values())
+        cases.append(InputCase(case.name, files, files, partial(source.load_image, case)))
     return InputCases(cases, list(found.problems))
 
 
@@ -104,4 +106,5 @@ def _stored_case(store: Store, name: str) -> InputCase:
     def load() -> PreparedImage:
         return PreparedImage(name, case.read_image(), case.spacing, case.grid)
 
-    return InputCase(name, tuple(images), load, case.read_label if case.grid is None else None)
+    label = case.read_label if case.grid is None else None
+    return InputCase(name, tuple(images), tuple(case.source_files.values()), load, label)

@@ -28,10 +28,9 @@ from gradsurge.experiments.prediction.probabilities import (
     mean_probabilities,
     one_network,
 )
+from gradsurge.experiments.prediction.result_files import LABELS, MASKS
 from gradsurge.experiments.prediction.settings import PredictSettings
 from gradsurge.experiments.prediction.voxel_files import write_map, write_mask
-
-MASKS, LABELS = "masks", "labels"
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,29 @@ from pathlib import Path
 
 import torch
 
-from gradsurge.data.case_error import CaseError, printable, shown
+from gradsurge.data.case_error import CaseError, shown
+from gradsurge.data.store import only_writer
 from gradsurge.experiments.prediction.ensemble import check_ensemble, ensemble_thresholds
 from gradsurge.experiments.prediction.input_cases import InputCase, find_cases
 from gradsurge.experiments.prediction.mask_rule import mask_rule
-from gradsurge.experiments.prediction.one_case import LABELS, MASKS, CaseWork
+from gradsurge.experiments.prediction.one_case import CaseWork
 from gradsurge.experiments.prediction.partial_file import remove_partial
 from gradsurge.experiments.prediction.predictor import Predictor, predictor_of
-from gradsurge.experiments.prediction.record import NAME, Record, describe
+from gradsurge.experiments.prediction.record import Record, describe
+from gradsurge.experiments.prediction.result_files import (
+    LABELS,
+    MASKS,
+    check_room,
+    earlier_files,
+    possible_files,
+    remove_files,
+)
 from gradsurge.experiments.prediction.settings import AUTO, PredictSettings
+from gradsurge.experiments.preparation import DiskFull
+from gradsurge.experiments.prepare_case import DISK_FULL
 from gradsurge.experiments.runs.trained_run import open_run
 
-_FATAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-_SUFFIXES = (".nii.gz", ".tif", ".png")
+_FATAL = (*DISK_FULL, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,8 @@ def predict(
         out: folder for the results.
         settings: how; as they are by default if left out.
         split: of a store; None for all of its cases.
-        overwrite: whether results that are there are replaced.
+        overwrite: whether results that are there are replaced. Then all that the folder's
+            predictions.json lists is removed first, so that no older result stays among new ones.
         calls: who is told of the progress.
 
     Returns:
@@ -60,7 +71,8 @@ def predict(
 
     Raises:
         ValueError: runs or input cannot be used, or results are there.
-        OSError: the disk is full or cannot be written to.
+        DiskFull: there is no room for the next case.
+        OSError: the folder cannot be written to.
     """
     settings = settings or PredictSettings()
     device = _device(settings.device)
@@ -88,24 +100,44 @@ def predict_with(
     rule = mask_rule(first.task, first.dataset, ensemble_thresholds(predictors))
     found = find_cases(place, first.dataset, split)
     cases = [case for case in found.cases if _is_file_name(case.name)]
-    _check_room(out, place, cases, overwrite)
+    earlier = earlier_files(out)
+    check_room(out, place, cases, overwrite=overwrite, earlier=earlier)
     record = Record(
         describe(predictors, rule, settings, device, place, split),
         failures=[*found.problems, *_bad_names(found.cases)],
     )
-    for folder in (out, out / MASKS, out / LABELS):
-        remove_partial(folder)
-    out.mkdir(parents=True, exist_ok=True)
-    record.write(out)
-    calls.on_tasks(len(cases))
     work = CaseWork(predictors, rule, settings, device, out)
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with only_writer(out, "predict", leave_lock=False):
+            remove_files(earlier)
+            _predict_all(work, cases, record, calls)
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        raise DiskFull(
+            f"{shown(out)}: the disk is full, {len(record.cases)} of {len(cases)} cases are "
+            f"written; make room and run the same command with --overwrite (--bits 16 takes half)"
+        ) from error
+    return record
+
+
+def _predict_all(
+    work: CaseWork, cases: Sequence[InputCase], record: Record, calls: PredictCalls
+) -> None:
+    for folder in (work.out, work.out / MASKS, work.out / LABELS):
+        remove_partial(folder)
+    record.write(work.out)
+    calls.on_tasks(len(cases))
     for case in cases:
         calls.on_case(case.name)
+        failed = len(record.failures)
         _predict_one(work, case, record, calls)
-        record.write(out)
+        if len(record.failures) > failed:  # an older result would pass for one of this run
+            remove_files(possible_files(case, work.out))
+        record.write(work.out)
     record.complete = True
-    record.write(out)
-    return record
+    record.write(work.out)
 
 
 def _predict_one(work: CaseWork, case: InputCase, record: Record, calls: PredictCalls) -> None:
@@ -130,26 +162,6 @@ def _predict_one(work: CaseWork, case: InputCase, record: Record, calls: Predict
             raise
         record.failures.append((case.name, "needs more memory than there is; crop the image"))
     calls.on_share(1.0 - done)
-
-
-def _check_room(out: Path, place: Path, cases: Sequence[InputCase], overwrite: bool) -> None:
-    folder = place if place.is_dir() else place.parent
-    if out.resolve() == folder.resolve():
-        raise ValueError(f"{shown(out)}: is the folder of the input; write to another one")
-    there = [
-        f.name
-        for case in cases
-        for f in (out / f"{case.name}{suffix}" for suffix in _SUFFIXES)
-        if f.exists()
-    ]
-    if not there and (out / NAME).exists():
-        there = [NAME]
-    if there and not overwrite:
-        raise ValueError(
-            f"{shown(out)}: holds {printable(there[0])} already"
-            f"{f' and {len(there) - 1} more' if len(there) > 1 else ''}; --overwrite replaces it, "
-            f"or choose another folder"
-        )
 
 
 def _bad_names(cases: Sequence[InputCase]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from gradsurge.experiments.runs.presets import PRESETS
 from gradsurge.experiments.runs.run import RunResult, train_run
 from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.experiments.runs.task import Task, task_of
-from gradsurge.experiments.runs.trained_run import TrainedRun, open_run
+from gradsurge.experiments.runs.trained_run import TrainedRun, model_of, open_run
 
 __all__ = [
     "PRESETS",
@@ -18,6 +18,7 @@ __all__ = [
     "Task",
     "TrainedRun",
     "hard_masks",
+    "model_of",
     "open_run",
     "plan_run",
     "task_of",

@@ -57,6 +57,11 @@ class RunConfig:
             raise ValueError(
                 f"surgery: {self.loss} has none to start later; choose a loss that ends in -surgery"
             )
+        if not self.surgery.from_the_start and "blend" in self.loss_options:
+            raise ValueError(
+                "loss option blend: a surgery that starts later sets it step by step; give one of "
+                "--loss-option blend and --surgery-start or --surgery-ramp"
+            )
         number = self.validation_cases
         whole = isinstance(number, int) and not isinstance(number, bool)
         if number is not None and not (whole and number >= 1):

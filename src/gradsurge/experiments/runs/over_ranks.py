@@ -1,6 +1,7 @@
 """What the ranks of a distributed training found, put together: the same on all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -35,6 +36,28 @@ class Ranks(NamedTuple):
         [(1, 'b')]
         """
         return list(enumerate(items))[self.rank :: self.number]
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let each rank do its share; what fails on one is raised on all, before they sum.
+
+        Raises:
+            ValueError: with the first problem of all ranks.
+        """
+        if self.number == 1:
+            yield
+            return
+        problem: Exception | None = None
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            problem = error
+        told: list[str | None] = [None] * self.number
+        own = None if problem is None else " ".join(str(problem).split())
+        dist.all_gather_object(told, own)
+        for text in told:
+            if text is not None:
+                raise ValueError(text) from problem
 
     def summed(self, values: Tensor) -> Tensor:
         """Return the sum over ranks, on the CPU."""

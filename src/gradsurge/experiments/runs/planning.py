@@ -11,12 +11,12 @@ from gradsurge.data.store import DatasetFile, Store
 from gradsurge.experiments.runs.config import RunConfig
 from gradsurge.experiments.runs.patch_size import median_shape, plan_patch
 from gradsurge.experiments.runs.presets import Preset, find_preset
-from gradsurge.experiments.runs.run_folder import read_config
 from gradsurge.experiments.runs.run_loss import make_run_loss
 from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.experiments.runs.task import Task, task_of
+from gradsurge.experiments.runs.trained_run import open_run
 from gradsurge.experiments.runs.validation import validation_names
-from gradsurge.models import ModelConfig, plan_model, round_patch
+from gradsurge.models import MODELS, ModelConfig, plan_model, round_patch
 from gradsurge.training import TrainSettings
 
 
@@ -66,21 +66,23 @@ def plan_run(store: Store, request: RunRequest) -> RunConfig:
     number = request.validation_cases
     number = preset.validation_cases if number is None else number
     validation_names(foreground_shares(store, facts), number)  # refuses what cannot be chosen
-    before = None if request.init is None else read_config(request.init)
+    before = None if request.init is None else _run_to_start_from(request.init)
+    training = _settings(preset, request)
+    _check_surgery_is_reached(request.surgery, training.steps)
     model = _plan_network(store, facts, task, request, preset, before)
     patches = {"batch": preset.batch[axes], **preset.patches, **request.patches}
     config = RunConfig(
-        store=str(store.path),
+        store=str(store.path.resolve()),
         dataset=facts,
         loss=request.loss,
         loss_options=dict(request.loss_options),
         model=model,
         patches=PatchSettings(size=tuple(model.patch), **patches),
         augmentation=request.augmentation or preset.augmentation,
-        training=_settings(preset, request),
+        training=training,
         surgery=request.surgery,
         validation_cases=number,
-        init=None if request.init is None else str(request.init),
+        init=None if request.init is None else str(request.init.resolve()),
     )
     make_run_loss(config, levels=1)  # its options are refused now, not after the data is read
     return config
@@ -104,6 +106,27 @@ def foreground_shares(store: Store, facts: DatasetFile) -> dict[str, float]:
     return {name: store.case(name).foreground for name in facts.splits["validation"]}
 
 
+def _run_to_start_from(folder: Path) -> RunConfig:
+    """Return the configuration of a finished run.
+
+    Raises:
+        ValueError: it is none, or not finished: its best weights may be those of a few steps.
+    """
+    try:
+        return open_run(folder).config
+    except ValueError as error:
+        raise ValueError(f"init: {error}") from error
+
+
+def _check_surgery_is_reached(surgery: SurgerySchedule, steps: int) -> None:
+    """Raise if no step has the whole surgery: only weights of it can be a run's best."""
+    if surgery.first_full_step(steps) >= steps:
+        raise ValueError(
+            f"surgery: full at {surgery.full:g} of {steps} steps, which none of them reaches, so "
+            f"that no weights could be kept; start it earlier, or train longer"
+        )
+
+
 def _plan_network(
     store: Store,
     facts: DatasetFile,
@@ -119,6 +142,8 @@ def _plan_network(
     spacing = tuple(median(sizes) for sizes in zip(*(c.spacing for c in cases), strict=True))
     shape = median_shape([case.shape for case in cases])
     name = request.model or preset.model
+    if name not in MODELS:
+        raise ValueError(f"model: unknown {name!r}; known: {', '.join(MODELS)}")
     # Sizes of one kind of network mean nothing to another.
     of_preset = preset.model_options.get(axes, {}) if name == preset.model else {}
     options = {**of_preset, **request.model_options}

@@ -35,7 +35,13 @@ class Preset:
 
 
 # nnU-Net's 1000 epochs of 250 steps, SGD with Nesterov momentum 0.99, polynomial 0.9, clip 12.
-_NNUNET = {"steps": 250_000, "validate_every": 5_000, "checkpoint_every": 1_000}
+# Half precision on a GPU, as there; "auto" is float32 on a CPU.
+_NNUNET = {
+    "steps": 250_000,
+    "validate_every": 5_000,
+    "checkpoint_every": 1_000,
+    "precision": "auto",
+}
 # The middle of the ranges that the paper searches: log-uniform rate and decay, uniform momentum.
 _PAPER = {**_NNUNET, "learning_rate": 3e-3, "weight_decay": 9e-6, "momentum": 0.975}
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -73,16 +73,16 @@ def train_run(
     refuse_taken(out, resume=resume)  # before seconds are spent on starting
     fabric = make_fabric(device, config.training.precision)
     ranks = Ranks(fabric.global_rank, fabric.world_size, fabric.device)
-    if config.patches.batch < ranks.number:
+    if config.patches.batch % ranks.number:
         raise ValueError(
-            f"batch: {config.patches.batch} patches cannot be divided among {ranks.number} "
-            f"processes; raise --batch"
+            f"batch: {config.patches.batch} patches cannot be divided evenly among {ranks.number} "
+            f"processes; choose a --batch that {ranks.number} divides"
         )
-    config, done = _enter(fabric, out, config, resume)
-    if done is not None:
-        steps = config.training.steps
-        return RunResult(out, config, "complete", steps, 0.0, done, fabric.is_global_zero)
-    with only_trainer(out) if fabric.is_global_zero else nullcontext():
+    with ExitStack() as held:
+        config, done = _enter(fabric, out, config, resume, held)
+        if done is not None:
+            steps = config.training.steps
+            return RunResult(out, config, "complete", steps, 0.0, done, fabric.is_global_zero)
         run = RunParts(config, out, ranks, workers, on_look if fabric.is_global_zero else None)
         end = train(run.job(observers), fabric)
         outcome = None
@@ -97,22 +97,32 @@ def train_run(
 
 
 def _enter(
-    fabric: "Fabric", out: Path, config: RunConfig, resume: bool
+    fabric: "Fabric", out: Path, config: RunConfig, resume: bool, held: ExitStack
 ) -> tuple[RunConfig, Outcome | None]:
-    """Open the folder on rank 0; return its configuration and its outcome, if it is complete.
+    """Open the folder on rank 0, and keep others out of it unless its run is complete.
+
+    Returns:
+        The configuration to train with, and the outcome of a complete run; the same on all ranks.
 
     Raises:
         ValueError: on all ranks, if the folder does not allow it.
     """
     problem: str | None = None
+    done: Outcome | None = None
     if fabric.is_global_zero:
         try:
             config = open_folder(out, config, resume=resume)
+            if (out / OUTCOME).exists() and (out / BEST).exists():
+                done = read_outcome(out / OUTCOME)
+            else:
+                held.enter_context(only_trainer(out))
         except ValueError as error:
             problem = str(error)
-    problem = fabric.broadcast(problem)
+        except OSError as error:
+            problem = f"{error.filename or out}: {error.strerror or error}"
+    if fabric.world_size > 1:
+        problem, done, kept = fabric.broadcast((problem, done, config.to_json()))
+        config = RunConfig.from_json(kept)
     if problem is not None:
         raise ValueError(problem)
-    complete = (out / OUTCOME).exists() and (out / BEST).exists()
-    complete = bool(fabric.broadcast(complete))
-    return config, read_outcome(out / OUTCOME) if complete else None
+    return config, done

@@ -3,17 +3,23 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gradsurge.data.case_error import shown
 from gradsurge.data.store import only_writer, replace_json
 from gradsurge.experiments.runs.config import RunConfig
+from gradsurge.training.state import FREE
 
 CONFIG, OUTCOME, SKETCH = "config.json", "outcome.json", "validation.npz"
 LOOKS, RECALIBRATION = "looks", "recalibration"
-# They may differ when a run goes on: where things lie, and who wrote them when.
-_FREE = ("store", "dataset.raw", "dataset.date", "dataset.gradsurge", "init")
+# They may differ when a run goes on: where things lie, who wrote them when, and what the training
+# itself lets go.
+_FREE = (
+    *("store", "init", "dataset.raw", "dataset.date", "dataset.gradsurge"),
+    *(f"training.{name}" for name in FREE),
+)
 
 
 def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
@@ -25,7 +31,7 @@ def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
         resume: whether an existing run is to go on; where there is none, it begins.
 
     Returns:
-        The configuration: that of the folder if it was there.
+        The configuration to train with: store and whatever else may have changed are those of now.
 
     Raises:
         ValueError: there is a run and ``resume`` was not said, it was another run, or something
@@ -38,7 +44,7 @@ def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
         return config
     before = read_config(out)
     compare_configs(out, before, config)
-    return before
+    return replace(config, dataset=before.dataset)
 
 
 def refuse_taken(out: Path, *, resume: bool) -> None:

@@ -23,7 +23,7 @@ from gradsurge.experiments.runs.trained_run import model_of
 from gradsurge.experiments.runs.validation import Validation, validation_names
 from gradsurge.experiments.runs.whole_cases import WholeCases
 from gradsurge.models import make_model
-from gradsurge.training import Observer, TrainJob, read_checkpoint
+from gradsurge.training import Checkpoint, Observer, TrainJob, read_checkpoint
 
 BEST, LAST = "best.pt", "last.pt"
 
@@ -76,21 +76,37 @@ class RunParts:
             config=config.to_json(),
             validate=counted_from_full_surgery(validation, config.surgery, steps),
             before_step=None if config.surgery.from_the_start else self._set_blend,
+            average_from=config.surgery.first_full_step(steps),
             observers=[AllDice(observer) for observer in observers],
         )
 
     def finish(self) -> Outcome:
-        """Measure the best weights on all validation cases, and write what was found."""
-        best = read_checkpoint(self.out / BEST)
-        model = model_of(self.config, best).to(self.ranks.device)
+        """Measure the best weights on all validation cases, and write what was found.
+
+        Raises:
+            ValueError: there are no best weights, or a case is damaged; on all ranks.
+        """
+        with self.ranks.together():
+            best = self._best()
+        model = model_of(best).to(self.ranks.device)
         loss = make_run_loss(self.config, getattr(model, "levels", 1))
         loss.load_state_dict(best.loss)
         names = validation_names(foreground_shares(self.store, self.config.dataset), None)
         measured = FinalValidation(self.task, self.cases, names, self.ranks)
         ending = measured.run(model, loss, best.step, self.config.training.steps)
-        if self.ranks.rank == 0:
-            write_ending(self.out, ending)
+        with self.ranks.together():
+            if self.ranks.rank == 0:
+                write_ending(self.out, ending)
         return ending.outcome
+
+    def _best(self) -> Checkpoint:
+        try:
+            return read_checkpoint(self.out / BEST)
+        except FileNotFoundError as error:
+            raise ValueError(
+                f"{shown(self.out / BEST)}: missing; no validation had a Dice, since no case had "
+                f"foreground in its label or in its mask; look at the validation cases"
+            ) from error
 
     def _batches(self, first: int) -> Iterator[Mapping[str, Any]]:
         settings = self.config.training

@@ -1,5 +1,6 @@
 """When surgery sets in: from the first step, at a moment, or rising between two."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -42,11 +43,18 @@ class SurgerySchedule:
 
     def blend(self, step: int, steps: int) -> float:
         """Return the share of surgery at a step (from 0) of a training of so many steps."""
-        # Whole steps are compared: 0.6 · 10 is 6, whatever floats make of 6 / 10.
-        begin, end = (round(share * steps, 9) for share in (self.start, self.full))
+        begin, end = (_steps_of(share, steps) for share in (self.start, self.full))
         if step >= end:
             return 1.0
         return 0.0 if step <= begin else (step - begin) / (end - begin)
+
+    def first_full_step(self, steps: int) -> int:
+        """Return the first step (from 0) of the whole surgery; ``steps`` or more if none is.
+
+        >>> SurgerySchedule(0.5, 0.5).first_full_step(9), SurgerySchedule(0.9, 0.9).first_full_step(5)
+        (5, 5)
+        """
+        return math.ceil(_steps_of(self.full, steps))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -56,3 +64,8 @@ class SurgerySchedule:
     def from_json(cls, stored: dict[str, Any]) -> Self:
         """Return what `to_json` was made of."""
         return cls(**stored)
+
+
+def _steps_of(share: float, steps: int) -> float:
+    # Whole steps are compared: 0.6 · 10 is 6, whatever floats make of 6 / 10.
+    return round(share * steps, 9)

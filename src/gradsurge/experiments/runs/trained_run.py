@@ -45,7 +45,7 @@ class TrainedRun:
 
     def model(self) -> nn.Module:
         """Return the model in eval mode, with the best weights."""
-        return model_of(self.config, self.checkpoint)
+        return model_of(self.checkpoint)
 
     @cached_property
     def corrections(self) -> dict[str, Recalibration]:
@@ -102,13 +102,17 @@ def open_run(path: str | PathLike[str]) -> TrainedRun:
     return run
 
 
-def model_of(config: RunConfig, checkpoint: Checkpoint) -> nn.Module:
-    """Return the model of a checkpoint, in eval mode.
+def model_of(checkpoint: Checkpoint) -> nn.Module:
+    """Return the model of a checkpoint, in eval mode, with its averaged weights where it has any.
+
+    Nothing else is needed: a best.pt or last.pt, copied anywhere, knows its network::
+
+        model = model_of(gradsurge.training.read_checkpoint("best.pt"))
 
     Raises:
-        ValueError: the weights are of another model.
+        ValueError: the checkpoint is not of a run, or its weights are of another model.
     """
-    model = make_model(config.model)
+    model = make_model(RunConfig.from_json(checkpoint.config).model)
     try:
         model.load_state_dict(checkpoint.weights)
     except RuntimeError as error:

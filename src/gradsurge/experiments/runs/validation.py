@@ -39,7 +39,7 @@ class Validation:
         """Return "dice", "dice/<class>" where there are several, "nll", "ece" and "brier"."""
         sketch = self.task.empty_sketch()
         rows = torch.zeros(len(self.names), len(self.task.names), dtype=torch.float64)
-        with evaluating(model):
+        with self.ranks.together(), evaluating(model):
             for place, name in self.ranks.share(self.names):
                 logits, label = self.cases.logits(model, name), self.cases.label(name)
                 count_case(self.task, sketch, logits, label)

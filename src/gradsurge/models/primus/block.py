@@ -10,7 +10,7 @@ from gradsurge.models.primus.rotary import rotate
 class Attention(nn.Module):
     """Self-attention with rotated queries and keys, and a norm before the output.
 
-    softmax(q kᵀ / √width) v in every head; keys have no bias, which softmax would cancel.
+    softmax(q kᵀ / √(width / heads)) v in every head; keys have no bias, which softmax would cancel.
     """
 
     def __init__(self, width: int, heads: int) -> None:

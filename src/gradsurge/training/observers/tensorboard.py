@@ -28,7 +28,7 @@ class TensorBoard(Observer):
         self._writer = SummaryWriter(str(folder), purge_step=start.step + 1)
 
     def step(self, facts: StepFacts) -> None:
-        if facts.step % self.every == 0:
+        if self._writer is not None and facts.step % self.every == 0:
             share = facts.waiting / facts.seconds if facts.seconds else 0.0
             for name, value in (
                 ("train/loss", facts.loss),
@@ -40,11 +40,14 @@ class TensorBoard(Observer):
                 self._writer.add_scalar(name, value, facts.step)
 
     def validated(self, step: int, scores: Mapping[str, float], best: bool) -> None:
+        if self._writer is None:  # it could not start, and its error is the one to be told
+            return
         for name, value in scores.items():
             self._writer.add_scalar(f"validation/{name}", value, step)
 
     def saving(self, step: int) -> None:
-        self._writer.flush()
+        if self._writer is not None:
+            self._writer.flush()
 
     def stopped(self, end: TrainEnd) -> None:
         if self._writer is not None:
