@@ -22,7 +22,11 @@ CASES = {
     "batch ce+tversky-surgery": ("ce+tversky-surgery", {"batch": True, "a": 0.3}, 2),
     "dice-surgery": ("dice-surgery", {}, 2),
     "ce+dice-surgery": ("ce+dice-surgery", {}, 3),
+    "ce, voxels left out": ("ce", {"ignore_index": 2}, 3),
+    "ce, classes weighted": ("ce", {"class_weights": (1.0, 5.0)}, 2),
 }
+# Of these the ranks measure what one process measures on the whole batch.
+MEASURED = [case for case, (name, _, _) in CASES.items() if name.endswith("-surgery")]
 
 
 def model_and_batch(classes):
@@ -43,7 +47,7 @@ def one_process(name, options, classes):
     loss = make_loss(name, **options)
     value = loss(model(x), target)
     value.backward()
-    return value.detach(), gradients(model)
+    return value.detach(), gradients(model), loss
 
 
 def on_rank(rank, folder):
@@ -57,19 +61,24 @@ def on_rank(rank, folder):
         value = loss(parallel(x[mine]), target[mine])
         value.backward()
         found[case] = {"value": value.item(), "gradient": gradients(model).tolist()}
+        if case in MEASURED:
+            found[case]["rates"] = loss.equilibrium().region.tolist()
+            found[case]["shift"] = loss.equilibrium_shift().tolist()
     if rank == 0:  # validation on one rank alone must not wait for the others
         model, x, target = model_and_batch(2)
         loss = make_loss("ce+dice-surgery", batch=True)
         with torch.no_grad():
             found["no_grad"] = loss(model(x), target).item()
         found["eval"] = loss.eval()(model(x).detach(), target).item()
+        with torch.no_grad():
+            found["ce"] = make_loss("ce", ignore_index=1)(model(x), target).item()
     Path(folder, f"{rank}.json").write_text(json.dumps(found))
     dist.barrier()
     dist.destroy_process_group()
 
 
 def assert_gradients_are_those_of_the_whole_batch(ranks, case):
-    value, expected = one_process(*CASES[case])
+    value, expected, _ = one_process(*CASES[case])
     for rank in ranks:
         gradient = torch.tensor(rank[case]["gradient"], dtype=torch.float64)
         torch.testing.assert_close(gradient, expected, rtol=1e-6, atol=1e-9, msg=case)
@@ -77,8 +86,16 @@ def assert_gradients_are_those_of_the_whole_batch(ranks, case):
     torch.testing.assert_close(values.mean(), value, rtol=1e-9, atol=0, msg=case)
 
 
+def assert_rates_are_those_of_the_whole_batch(ranks, case):
+    _, _, loss = one_process(*CASES[case])
+    for rank in ranks:
+        shift, rates = loss.equilibrium_shift(), loss.equilibrium().region
+        assert rank[case]["shift"] == pytest.approx(shift.tolist(), rel=1e-4, abs=1e-5), case
+        torch.testing.assert_close(torch.tensor(rank[case]["rates"]), rates, rtol=1e-4, atol=1e-7)
+
+
 def assert_one_value_on_all_ranks(ranks, case):
-    value, _ = one_process(*CASES[case])
+    value, _, _ = one_process(*CASES[case])
     for rank in ranks:
         assert rank[case]["value"] == pytest.approx(value.item(), rel=1e-9)
 
@@ -88,6 +105,8 @@ def assert_evaluation_on_a_single_rank_did_not_wait(ranks):
     expected = make_loss("ce+dice", batch=True)(model(x), target).item()
     assert ranks[0]["no_grad"] == pytest.approx(expected, rel=1e-9)
     assert ranks[0]["eval"] == pytest.approx(expected, rel=1e-9)
+    of_ce = torch.nn.functional.cross_entropy(model(x), target, ignore_index=1)
+    assert ranks[0]["ce"] == pytest.approx(of_ce.item(), rel=1e-9)
 
 
 def test_two_ranks(tmp_path):
@@ -95,6 +114,8 @@ def test_two_ranks(tmp_path):
     ranks = run_ranks(__name__, tmp_path)
     for case in CASES:
         assert_gradients_are_those_of_the_whole_batch(ranks, case)
+    for case in MEASURED:
+        assert_rates_are_those_of_the_whole_batch(ranks, case)
     assert_one_value_on_all_ranks(ranks, "batch dice-surgery")
     per_sample = [rank["dice-surgery"]["value"] for rank in ranks]
     assert per_sample[0] != pytest.approx(per_sample[1], rel=1e-3)

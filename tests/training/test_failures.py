@@ -8,13 +8,12 @@ import resource
 import signal
 
 import pytest
-import torch
 from torch import nn
 
-from gradsurge.training import NonFiniteError, Observer, TrainingError, read_checkpoint, train
-from gradsurge.training.observers import MetricsFile
+from gradsurge.training import NonFiniteError, Observer, TrainingError, desk, read_checkpoint, train
+from gradsurge.training.observers import MetricsFile, TensorBoard
 from tests.training.same_state import assert_same, assert_same_run
-from tests.training.small_job import CountingLoss, batch, batches, dice, small_job, small_model
+from tests.training.small_job import CountingLoss, batch, batches, small_job, small_model
 
 
 def failing_batches(number, error):
@@ -110,6 +109,33 @@ def test_full_disk(fabric, tmp_path, unlimited, size):
     assert_same_run(whole, broken)
 
 
+def test_full_disk_while_the_best_is_written(fabric, tmp_path, monkeypatch):
+    """The best weights come again when the run goes on; a last.pt that knew them would lose them."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    train(small_job(whole, observers=[MetricsFile()]), fabric)
+    write, best = desk.write_checkpoint, read_checkpoint(whole / "best.pt").step
+
+    def full(file, checkpoint):
+        if file.name == "best.pt" and checkpoint.step == best:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+        write(file, checkpoint)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk, "write_checkpoint", full)
+        message = rf"best\.pt: No space left on device; .*last\.pt holds step {best}: resume"
+        with pytest.raises(TrainingError, match=message):
+            train(small_job(broken, observers=[MetricsFile()]), fabric)
+    assert read_checkpoint(broken / "last.pt").validated < best
+    train(small_job(broken, observers=[MetricsFile()]), fabric)
+    assert_same_run(whole, broken)
+
+
+def test_tensorboard_that_cannot_start_leaves_the_error_to_be_told(fabric, tmp_path):
+    (tmp_path / "tensorboard").write_text("a file in the way")
+    with pytest.raises(TrainingError, match="tensorboard: "):
+        train(small_job(tmp_path, observers=[TensorBoard(every=1)]), fabric)
+
+
 def test_full_disk_in_the_last_save(fabric, tmp_path, monkeypatch):
     settings = dataclasses.replace(small_job(tmp_path).settings, checkpoint_every=100)
 
@@ -188,6 +214,9 @@ def test_other_settings_do_not_resume(fabric, tmp_path):
     changed = dataclasses.replace(job.settings, learning_rate=0.5)
     with pytest.raises(ValueError, match=r"learning_rate: .* with 0.05, got 0.5; use the same"):
         train(small_job(tmp_path, changed), fabric)
+    compiled = dataclasses.replace(job.settings, compile=True)
+    with pytest.raises(ValueError, match=r"compile: .* with False, got True; use the same"):
+        train(small_job(tmp_path, compiled), fabric)
     rarer = dataclasses.replace(job.settings, checkpoint_every=50)
     assert train(small_job(tmp_path, rarer), fabric).reason == "finished"
 
@@ -230,5 +259,3 @@ def test_nan_dice_is_never_best(fabric, tmp_path):
     end = train(small_job(tmp_path, validate=scores), fabric)
     assert (end.best.dice, end.best.step) == (0.5, 8)  # and not 12, which is no better
     assert read_checkpoint(tmp_path / "best.pt").step == 8
-    assert torch.is_grad_enabled()
-    assert dice(small_model().eval(), 0)["dice"] >= 0

@@ -80,6 +80,15 @@ def test_lost_data_of_one_stop_both(launched):
     assert read_checkpoint(folder / "lost" / "last.pt").step == 3
 
 
+def test_a_damaged_validation_case_of_one_stops_both_with_one_message(launched):
+    folder, ranks, _ = launched
+    message = ranks[0]["damaged"]["error"]
+    assert ranks[1]["damaged"]["error"] == message
+    assert "validation after step 4: case_9: image.b2nd: damaged" in message
+    assert "last.pt holds step 4" in message
+    assert read_checkpoint(folder / "damaged" / "last.pt").validated == -1
+
+
 def test_a_strange_loss_of_one_names_the_cases_of_all(launched):
     _, ranks, _ = launched
     for rank in ranks:

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import math
 import time
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from gradsurge.training import Observer, TrainSettings, train
+from gradsurge.training import Observer, TrainSettings, read_checkpoint, train
 from gradsurge.training.average import Average
 from gradsurge.training.optimiser import make_optimiser
 from gradsurge.training.schedule import learning_rate
@@ -170,6 +171,25 @@ def test_validation_sees_averaged_weights_in_eval_mode(fabric, tmp_path):
     assert not torch.equal(seen["weights"]["0.weight"], model.state_dict()["0.weight"])
 
 
+def test_the_average_starts_where_it_is_told_to(fabric, tmp_path):
+    """Three steps are followed, the fourth makes the average what an average of two steps is."""
+    settings = TrainSettings(steps=4, learning_rate=0.1, ema=0.5, validate_every=1)
+    model, seen, raw = small_model(), [], []
+
+    def look(model, step):
+        seen.append(model.state_dict()["0.weight"].clone())
+        return {"dice": 0.5}
+
+    class Follow(Observer):
+        def step(self, facts):
+            raw.append(model.state_dict()["0.weight"].clone())
+
+    job = small_job(tmp_path, settings, model=model, validate=look, observers=[Follow()])
+    train(dataclasses.replace(job, average_from=3), fabric)
+    assert all(torch.equal(a, b) for a, b in zip(seen[:3], raw[:3], strict=True))
+    assert torch.allclose(seen[3], 0.1 * raw[2] + 0.9 * raw[3], atol=1e-6)
+
+
 def test_the_average_is_that_of_torch():
     from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
@@ -219,16 +239,24 @@ def test_no_momentum_is_plain_descent():
 
 
 def test_compile_by_flag(fabric, tmp_path, monkeypatch):
-    """The flag and what it wraps; that torch compiles is for torch to test."""
-    compiled = []
-    monkeypatch.setattr(torch, "compile", lambda model: compiled.append(model) or model)
+    """Traced for real; torch's own code generator, which is slow to start, is left out."""
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=backend))
     settings = TrainSettings(steps=2, compile=True)
-    model = small_model()
-    train(small_job(tmp_path, settings, model=model), fabric)
-    assert compiled == [model]
+    train(small_job(tmp_path / "one", settings, model=small_model(dropout=0.0)), fabric)
+    assert graphs
+    number = len(graphs)
     without = dataclasses.replace(settings, compile=False)
-    train(small_job(tmp_path / "other", without), fabric)
-    assert compiled == [model]
+    train(small_job(tmp_path / "other", without, model=small_model(dropout=0.0)), fabric)
+    assert len(graphs) == number
+    one, other = (read_checkpoint(tmp_path / n / "last.pt").model for n in ("one", "other"))
+    assert one.keys() == other.keys()  # and no name tells of the wrapping
+    assert all(torch.allclose(one[name], other[name], atol=1e-6) for name in one)
 
 
 def test_deterministic_by_flag(fabric, tmp_path):

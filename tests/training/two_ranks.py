@@ -11,7 +11,7 @@ from torch import nn
 from gradsurge.training import NonFiniteError, Observer, TrainingError, make_fabric, train
 from gradsurge.training.observers import MetricsFile
 from tests.training.same_state import lines
-from tests.training.small_job import SETTINGS, batch, small_job
+from tests.training.small_job import SETTINGS, batch, dice, small_job
 
 
 def model():
@@ -58,6 +58,10 @@ def poisoned(stream, number):
     return from_number
 
 
+def damaged(model, step):
+    raise ValueError("case_9: image.b2nd: damaged")
+
+
 def outcome(job, fabric):
     try:
         end = train(job, fabric)
@@ -87,6 +91,7 @@ def main(folder):
     found["lost"] = outcome(job("lost", batches=lost), fabric)
     strange = poisoned(mine, 8) if rank == 1 else mine
     found["nan"] = outcome(job("nan", batches=strange), fabric)
+    found["damaged"] = outcome(job("damaged", validate=damaged if rank == 1 else dice), fabric)
     (folder / f"{rank}.json").write_text(json.dumps(found))
 
 

@@ -21,13 +21,14 @@ def show(
             help="Where to draw the curves, .png or .pdf; curves.png of the first run if left out.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
 ) -> None:
     """Draw loss, Dice, ECE, NLL and learning rate over steps, and print what came of the runs.
 
     gradsurge show runs/dice runs/dice-surgery --out curves.pdf
 
-    Runs may still be training.
+    Runs may still be training. The Dice is that of the masks as the column before says: at the
+    thresholds measured on these cases where they helped.
     """
     file = runs[0] / "curves.png" if out is None else out
     if file.suffix not in (".png", ".pdf"):

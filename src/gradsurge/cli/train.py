@@ -10,10 +10,16 @@ from gradsurge.cli.train_work import train_as_asked
 
 _LOSS, _MODEL, _PATCHES = "Loss", "Model", "Patches"
 _OPTIMISER, _KEEPING, _MACHINE = "Optimiser", "Validation and checkpoints", "Machine"
+_EVERY = "Steps between {}; as the preset says (quick: 200) if left out."
 
 
 def _of(panel: str, metavar: str, text: str, **limits: Any) -> Any:
     return typer.Option(metavar=metavar, help=text, rich_help_panel=panel, **limits)
+
+
+def _flag(panel: str, name: str, text: str) -> Any:
+    # Left to itself, the help shows a <bool> that a flag does not take.
+    return typer.Option(name, metavar="", help=text, rich_help_panel=panel)
 
 
 def train(
@@ -26,7 +32,7 @@ def train(
         Path, typer.Option(metavar="RUN", help="Folder for the run.", callback=check_directory)
     ],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run that is there, if one is.")
+        bool, typer.Option("--resume", metavar="", help="Go on with the run, if one is there.")
     ] = False,
     preset: Annotated[
         Literal["quick", "full", "paper-2d", "paper-3d", "primus"],
@@ -42,7 +48,7 @@ def train(
     seed: Annotated[
         int, typer.Option(metavar="N", help="Of weights, patches and augmentation.", min=0)
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
     loss_option: Annotated[
         list[str] | None,
         _of(_LOSS, "NAME=VALUE", "Of the loss; repeatable: decline=40, batch=true, a=0.3."),
@@ -67,9 +73,7 @@ def train(
     ] = None,
     deep_supervision: Annotated[
         bool,
-        typer.Option(
-            "--deep-supervision", help="A loss at coarser levels too.", rich_help_panel=_MODEL
-        ),
+        _flag(_MODEL, "--deep-supervision", "A loss at coarser levels too."),
     ] = False,
     patch: Annotated[
         str | None,
@@ -101,12 +105,16 @@ def train(
     ema: Annotated[
         float | None, _of(_OPTIMISER, "X", "Moving average of the weights: 0.999.")
     ] = None,
-    validate_every: Annotated[int | None, _of(_KEEPING, "N", "Steps.", min=1)] = None,
+    validate_every: Annotated[
+        int | None, _of(_KEEPING, "N", _EVERY.format("validations"), min=1)
+    ] = None,
     validation_cases: Annotated[
         int | None,
         _of(_KEEPING, "N", "How many are scored while training; the end scores all.", min=1),
     ] = None,
-    checkpoint_every: Annotated[int | None, _of(_KEEPING, "N", "Steps.", min=1)] = None,
+    checkpoint_every: Annotated[
+        int | None, _of(_KEEPING, "N", _EVERY.format("checkpoints"), min=1)
+    ] = None,
     device: Annotated[str, _of(_MACHINE, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto",
     workers: Annotated[
         int | None, _of(_MACHINE, "N", "Processes that make patches, a rank.", min=0)
@@ -117,15 +125,11 @@ def train(
         _of(_MACHINE, "NAME", "32-true, 16-mixed, bf16-mixed or auto."),
     ] = None,
     compile_model: Annotated[
-        bool, typer.Option("--compile", help="By torch.compile.", rich_help_panel=_MACHINE)
+        bool, _flag(_MACHINE, "--compile", "The model, by torch.compile.")
     ] = False,
     any_order: Annotated[
         bool,
-        typer.Option(
-            "--no-deterministic",
-            help="Let a GPU be faster; not the same bits again.",
-            rich_help_panel=_MACHINE,
-        ),
+        _flag(_MACHINE, "--no-deterministic", "Let a GPU be faster; not the same bits again."),
     ] = False,
 ) -> None:
     """Train one model on a store, and measure its calibration on the validation cases.

@@ -56,9 +56,9 @@ def print_result(result: "RunResult") -> None:
 def print_runs(runs: Sequence["RunHistory"]) -> None:
     """Print a line a run: as it is, and after the correction that it chose."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
-    headings = ("run", "loss", "step", "min", "correction")
+    headings = ("run", "loss", "step", "min", "correction", "mask")
     for heading in (*headings, "NLL", "ECE", "Brier", "Dice"):
-        left = heading in ("run", "loss", "correction")
+        left = heading in ("run", "loss", "correction", "mask")
         table.add_column(heading, justify="left" if left else "right", overflow="fold")
     rows = [_of_run(run) for run in runs]
     columns = [aligned([row[name] for row in rows]) for name in ("nll", "ece", "brier", "dice")]
@@ -69,6 +69,7 @@ def print_runs(runs: Sequence["RunHistory"]) -> None:
 
 def _of_run(run: "RunHistory") -> Mapping[str, Any]:
     """Return the scores of a run's end, or of its last validation."""
+    several = run.config.task.kind == "multiclass"
     facts = {
         "run": run.name,
         "loss": run.config.loss,
@@ -80,11 +81,25 @@ def _of_run(run: "RunHistory") -> Mapping[str, Any]:
         return {
             **facts,
             "correction": "–",
+            "mask": _mask_rule(None, several),
             **{name: last.get(name) for name in ("nll", "ece", "brier", "dice")},
         }
     scores = run.outcome.scores[run.outcome.correction]
     found = {"nll": scores.nll, "ece": scores.ece, "brier": scores.brier}
-    return {**facts, "correction": run.outcome.correction, **found, "dice": run.outcome.mask_dice}
+    return {
+        **facts,
+        "correction": run.outcome.correction,
+        "mask": _mask_rule(run.outcome.mask_thresholds, several),
+        **found,
+        "dice": run.outcome.mask_dice,
+    }
+
+
+def _mask_rule(thresholds: Sequence[float] | None, several: bool) -> str:
+    """Return in a few words what a Dice is the Dice of."""
+    if thresholds is None or all(t == 0.5 for t in thresholds):
+        return "likeliest" if several else "p > 0.5"
+    return f"p > {_listed(thresholds)}"
 
 
 def _score_table(outcome: "Outcome") -> Table:
@@ -108,14 +123,29 @@ def _verdict(outcome: "Outcome") -> str:
     if found is None or raw is None or found.nll is None:
         return "Probabilities are used as they are."
     if outcome.correction == "equilibrium":
-        return f"Probabilities are corrected: the equilibrium lowered the NLL from {raw:.4g}."
-    return f"Probabilities are used as they are: the equilibrium did not lower the NLL, {raw:.4g}."
+        return (
+            f"Probabilities are corrected: the equilibrium lowered the NLL from {raw:.4g} to "
+            f"{found.nll:.4g}."
+        )
+    return (
+        f"Probabilities are used as they are: the equilibrium would have changed the NLL from "
+        f"{raw:.4g} to {found.nll:.4g}."
+    )
+
+
+def _listed(thresholds: Sequence[float]) -> str:
+    """Return thresholds, those close to 1 told from 1.
+
+    >>> _listed((0.4312, 0.99983, 0.0004))
+    '0.43, 0.9998, 0.0004'
+    """
+    return ", ".join(f"{t:.2f}" if 0.01 <= t <= 0.99 else f"{t:.4f}" for t in thresholds)
 
 
 def _threshold_line(outcome: "Outcome") -> str:
-    values = ", ".join(f"{t:.2f}" for t in outcome.scores["none"].thresholds)
-    theory = outcome.theory_threshold
-    beside = "" if theory is None else f" (theory: {theory:g})"
+    values = _listed(outcome.scores["none"].thresholds)
+    theory = outcome.theory_thresholds
+    beside = "" if theory is None else f" (theory: {_listed(theory)})"
     dice = outcome.threshold_dice
     reached = "" if dice is None else f", Dice {dice:.4f}"
     return f"Dice-optimal threshold of the raw probabilities: {values}{beside}{reached}"

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -23,21 +23,8 @@ def train_as_asked(typed: Mapping[str, Any]) -> None:
     """Run the command; a mistake is one line and exit code 1, an interruption too."""
     # The loop has its own way to stop; before and after it, SIGTERM is like Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
-    with progress_bar("looking", total=1):
-        from gradsurge.training import TrainingError
-
-        if typed["threads"] is not None:
-            import torch
-
-            torch.set_num_threads(typed["threads"])
-        try:
-            config = _plan(typed)
-        except ValueError as error:
-            _fail(error)
     try:
-        result = _run(config, typed)
-    except (ValueError, TrainingError) as error:
-        _fail(error)
+        result = _plan_and_run(typed)
     except KeyboardInterrupt:
         _stop("stopped")
     if not result.leader:
@@ -80,6 +67,24 @@ def default_workers(environment: Mapping[str, str], cores: int) -> int:
     return max(0, min(6, cores // ranks - 1))
 
 
+def _plan_and_run(typed: Mapping[str, Any]) -> "RunResult":
+    with progress_bar("looking", total=1):
+        from gradsurge.training import TrainingError
+
+        if typed["threads"] is not None:
+            import torch
+
+            torch.set_num_threads(typed["threads"])
+        try:
+            config = _plan(typed)
+        except ValueError as error:
+            _fail(error)
+    try:
+        return _run(config, typed)
+    except (ValueError, TrainingError) as error:
+        _fail(error)
+
+
 def _plan(typed: Mapping[str, Any]) -> "RunConfig":
     from gradsurge.data.store import Store
     from gradsurge.experiments.runs import plan_run
@@ -98,7 +103,7 @@ def _run(config: "RunConfig", typed: Mapping[str, Any]) -> "RunResult":
         out,
         resume=typed["resume"],
         device=typed["device"],
-        workers=default_workers(os.environ, os.cpu_count() or 1)
+        workers=default_workers(os.environ, _cores())
         if typed["workers"] is None
         else typed["workers"],
         observers=[MetricsFile(), TensorBoard(), make_progress()],
@@ -107,16 +112,22 @@ def _run(config: "RunConfig", typed: Mapping[str, Any]) -> "RunResult":
     )
 
 
+def _cores() -> int:
+    """Return the cores that this process may use: a cluster gives a job a part of the machine."""
+    allowed = getattr(os, "sched_getaffinity", None)  # macOS and Windows have none
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _stop(what: str) -> None:
+def _stop(what: str) -> NoReturn:
     command = resume_command(sys.argv, os.environ)
     typer.echo(f"gradsurge: {what}; go on with: {command}", err=True)
     raise typer.Exit(1)
 
 
-def _fail(error: Exception) -> None:
+def _fail(error: Exception) -> NoReturn:
     typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
     raise typer.Exit(1) from error

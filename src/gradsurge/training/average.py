@@ -11,7 +11,8 @@ class Average:
     """Moving average of the state of a model, running statistics included.
 
     After step t: a ← d a + (1 - d) w, with d = min(decay, (1 + t) / (10 + t)), so that the first
-    weights, which are random, are soon forgotten; before step 0, a = w. What is not a floating number is copied.
+    weights, which are random, are soon forgotten; before step 0, a = w. What is not a floating
+    number is copied.
 
     Args:
         model: whose weights are averaged; the average starts as these.
@@ -32,7 +33,7 @@ class Average:
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Take in the weights after step number ``step``, counted from the first that is averaged."""
+        """Take in the weights after a step, counted from 0, the first that is averaged."""
         decay = min(self.decay, (1 + step) / (10 + step)) if step >= 0 else 0.0
         for name, value in model.state_dict().items():
             mean = self.state[name]

@@ -30,7 +30,7 @@ class TrainSettings:
         clip: longest gradient; None for any length.
         accumulate: batches whose mean gradient makes a step.
         precision: "32-true", "16-mixed", "bf16-mixed", or "auto", the fastest the device has.
-        compile: the model, by torch.compile.
+        compile: the model, by torch.compile; other bits than without.
         deterministic: same seed, same bits; on a GPU this costs speed. See
             `gradsurge.training.randomness`.
         ema: share of the old in the moving average of the weights, as 0.999; None for no average.

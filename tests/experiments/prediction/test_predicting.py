@@ -17,6 +17,7 @@ from gradsurge.data.store import Store
 from gradsurge.experiments.prediction import one_case, predicting
 from gradsurge.experiments.prediction.predicting import PredictCalls, predict, predict_with
 from gradsurge.experiments.prediction.settings import PredictSettings
+from gradsurge.experiments.preparation import DiskFull
 from gradsurge.experiments.preparing import prepare
 from tests.experiments.prediction.fakes import (
     CPU,
@@ -205,7 +206,7 @@ def test_results_are_replaced_only_if_that_is_said(store, images, tmp_path):
     run([predictor(store)], place, out)
     before = (out / "a.nii.gz").read_bytes()
     other = predictor(store, model=Pointwise(slope=1.0))
-    with pytest.raises(ValueError, match=r"holds a\.nii\.gz already; --overwrite"):
+    with pytest.raises(ValueError, match=r"holds a\.nii\.gz already and 1 more; --overwrite"):
         run([other], place, out)
     assert (out / "a.nii.gz").read_bytes() == before
     run([other], place, out, overwrite=True)
@@ -238,7 +239,7 @@ def test_a_full_disk_ends_the_work(store, images, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device", "x")
 
     monkeypatch.setattr(one_case, "write_map", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(DiskFull, match=r"out: the disk is full, 0 of 5 cases .*--overwrite"):
         run([predictor(store)], images, tmp_path / "out")
     assert [f.name for f in (tmp_path / "out").glob("*.*")] == ["predictions.json"]
 

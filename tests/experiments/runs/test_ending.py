@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import log_loss
+from scipy.special import expit, logit
+from sklearn.metrics import f1_score, log_loss
 from torch import nn
 
 from gradsurge.calibration import posterior_from_equilibrium
@@ -56,9 +57,6 @@ def test_the_equilibrium_is_measured_voxel_by_voxel(tmp_path, classes, name):
     rows = found.outcome.scores
     assert rows["none"].nll == pytest.approx(log_loss(y, raw.T.numpy()), rel=1e-6)
     assert rows["equilibrium"].nll == pytest.approx(log_loss(y, posterior.T.numpy()), rel=1e-6)
-    expected = "equilibrium" if rows["equilibrium"].nll < rows["none"].nll else "none"
-    assert found.outcome.correction == expected
-    assert found.outcome.theory_threshold == 0.5
     assert list(rows) == ["none", "equilibrium", "bias", "temperature"]
 
 
@@ -72,6 +70,7 @@ def test_overlapping_regions(tmp_path):
     assert found.outcome.scores["none"].nll == pytest.approx(expected, rel=1e-6)
     assert found.corrections["equilibrium"].kind == "multilabel"
     assert len(found.outcome.scores["none"].thresholds) == 2
+    assert len(found.outcome.theory_thresholds) == 2
 
 
 def test_thresholds_are_the_best_of_all(tmp_path):
@@ -88,10 +87,87 @@ def test_thresholds_are_the_best_of_all(tmp_path):
     best = max(dice(t) for t in p - 1e-9)
     assert dice(threshold) == pytest.approx(best, abs=1e-3)
     assert found.outcome.scores["none"].best_dice == pytest.approx(best, abs=1e-3)
-    assert found.outcome.theory_threshold is None
+    assert found.outcome.theory_thresholds is None
     assert "equilibrium" not in found.outcome.scores
     assert found.outcome.correction == "none"
-    assert found.outcome.mask_dice >= found.outcome.scores["none"].dice
+
+
+def test_masks_take_the_threshold_where_it_raises_the_dice_of_the_cases(tmp_path):
+    store = disc_store(tmp_path)
+    model = Brightness(2)
+    outcome = end_of(store, model, make_loss("ce")).outcome
+    (threshold,) = outcome.scores["none"].thresholds
+
+    def dice(t):
+        found = []
+        for name in store.split("validation"):
+            z, y = logits_by_hand(store, name, model), store.case(name).read_label()
+            found.append(f1_score(y.ravel() == 1, (1 / (1 + np.exp(z[0] - z[1])) > t).ravel()))
+        return np.mean(found)
+
+    at_half, at_threshold = dice(0.5), dice(threshold)
+    assert at_threshold > at_half + 0.01  # else there is nothing to see here
+    assert outcome.threshold_dice == pytest.approx(at_threshold)
+    assert outcome.mask_dice == pytest.approx(at_threshold)
+    assert outcome.mask_thresholds == (threshold,)
+
+
+@pytest.mark.parametrize(("wrong", "chosen"), [(1.0, "equilibrium"), (-1.0, "none")])
+def test_the_correction_is_chosen_where_it_undoes_what_is_there(tmp_path, wrong, chosen):
+    """Logits shifted by b on top of a fitted model: subtracting b helps; with -b it harms."""
+    store = disc_store(tmp_path)
+    loss = trained("dice-surgery", 2)
+    b = float(loss.equilibrium_shift()[1])
+    assert b > 0.5
+    plain = Brightness(2)
+    bias, slope = logistic_fit(*voxels(store, plain))
+    outcome = end_of(store, Shifted(slope, bias + wrong * b), loss).outcome
+    assert outcome.correction == chosen
+
+
+class Shifted(nn.Module):
+    """A voxel-wise logistic model."""
+
+    divisor = (1, 1)
+
+    def __init__(self, slope, bias):
+        super().__init__()
+        self.slope, self.bias = slope, bias
+
+    def forward(self, x):
+        return torch.cat((torch.zeros_like(x), x * self.slope + self.bias), dim=1)
+
+
+def logistic_fit(z, y):
+    from sklearn.linear_model import LogisticRegression
+
+    image = (z[1] - z[0]).numpy()[:, None] / 3.0  # the slopes of Brightness(2) are -1 and 2
+    fitted = LogisticRegression(C=1e6).fit(image, y)
+    return float(fitted.intercept_[0]), float(fitted.coef_[0, 0])
+
+
+def test_the_theory_finds_the_threshold_of_a_shifted_posterior(tmp_path):
+    """A calibrated model plus the shift that the loss measured: its best cut is where theory says.
+
+    With cross-entropy in the loss that is not 1/2.
+    """
+    store = disc_store(tmp_path, cases=60)
+    loss = trained("ce+dice-surgery", 2)
+    b = float(loss.equilibrium_shift()[1])
+    bias, slope = logistic_fit(*voxels(store, Brightness(2)))
+    outcome = end_of(store, Shifted(slope, bias + b), loss).outcome
+    (theory,), (measured,) = outcome.theory_thresholds, outcome.scores["none"].thresholds
+    best = outcome.scores["none"].best_dice
+    assert theory == pytest.approx(expit(logit(best / 2) + b))
+    assert theory == pytest.approx(measured, abs=0.08)
+    assert abs(theory - 0.5) > 0.02
+
+
+def test_of_several_classes_there_is_no_theory_of_one_threshold(tmp_path):
+    store = disc_store(tmp_path, classes=2)
+    outcome = end_of(store, Brightness(3), trained("dice-surgery", 3)).outcome
+    assert "equilibrium" in outcome.scores
+    assert outcome.theory_thresholds is None
 
 
 def test_a_loss_that_measured_nothing_is_said(tmp_path):

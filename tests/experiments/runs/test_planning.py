@@ -18,6 +18,9 @@ from gradsurge.experiments.runs.run_folder import (
 from tests.experiments.runs.stores import disc_store
 
 
+LATE = SurgerySchedule(0.5, 0.5)
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     return disc_store(tmp_path_factory.mktemp("planning"), classes=2)
@@ -73,7 +76,8 @@ def test_a_config_survives_json(store):
 
 @pytest.mark.parametrize("preset", ["full", "paper-2d"])
 def test_other_presets_can_be_planned(store, preset):
-    assert plan_run(store, RunRequest("dice", preset=preset)).training.steps == 250_000
+    training = plan_run(store, RunRequest("dice", preset=preset)).training
+    assert (training.steps, training.precision) == (250_000, "auto")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +96,23 @@ def test_other_presets_can_be_planned(store, preset):
         ({"loss_options": {"smooth": -1}}, "smooth: expected"),
         ({"surgery": SurgerySchedule(0.5, 0.5)}, "dice has none to start later"),
         ({"validation_cases": 0}, "validation_cases: expected"),
+        ({"model": "vnet"}, "model: unknown 'vnet'; known: residual-unet"),
+        (
+            {"loss": "dice-surgery", "surgery": LATE, "loss_options": {"blend": 0.5}},
+            "loss option blend: .* give one of",
+        ),
+        (
+            {"loss": "dice-surgery", "surgery": LATE, "training": {"steps": 1}},
+            "surgery: full at 0.5 of 1 steps, which none of them reaches",
+        ),
+        (
+            {
+                "loss": "dice-surgery",
+                "surgery": SurgerySchedule(0.1, 0.999),
+                "training": {"steps": 800},
+            },
+            "surgery: full at 0.999 of 800 steps",
+        ),
     ],
 )
 def test_mistakes_are_named(store, wish, words):
@@ -132,7 +153,9 @@ def test_a_store_may_be_moved(store, tmp_path):
 
     config = plan_run(store, RunRequest("dice"))
     open_folder(tmp_path / "run", config, resume=False)
-    open_folder(tmp_path / "run", replace(config, store="/elsewhere"), resume=True)
+    moved = open_folder(tmp_path / "run", replace(config, store="/elsewhere"), resume=True)
+    assert moved.store == "/elsewhere"
+    assert moved.dataset == config.dataset
 
 
 def test_other_things_in_the_folder_are_left_alone(store, tmp_path):

@@ -1,6 +1,7 @@
 """Whole runs on small stores: what they learn, leave behind, and go on from."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -10,8 +11,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gradsurge.experiments.runs import RunRequest, SurgerySchedule, open_run, plan_run, train_run
+from gradsurge.data.store import Store
+from gradsurge.experiments.runs import (
+    RunRequest,
+    SurgerySchedule,
+    model_of,
+    open_run,
+    plan_run,
+    train_run,
+)
 from gradsurge.experiments.runs.history import read_history
+from gradsurge.experiments.runs.run_folder import only_trainer
 from gradsurge.training import Observer, read_checkpoint
 from gradsurge.training.observers import MetricsFile
 from tests.experiments.runs.stores import disc_store
@@ -172,8 +182,13 @@ def test_fine_tuning_starts_from_the_weights_of_a_run(store, unbroken, tmp_path)
 
 
 def test_fine_tuning_refuses_what_does_not_fit(store, unbroken, tmp_path):
-    with pytest.raises(ValueError, match="not a run"):
+    with pytest.raises(ValueError, match="init: .*not a run"):
         plan(store, init=tmp_path)
+    for missing in ("outcome.json", "best.pt"):
+        shutil.copytree(unbroken, tmp_path / missing)
+        (tmp_path / missing / missing).unlink()
+        with pytest.raises(ValueError, match="init: .*its training did not finish"):
+            plan(store, init=tmp_path / missing, patch=None)
     with pytest.raises(ValueError, match=r"patch is \(16, 16\)"):
         plan(store, init=unbroken, patch=(24, 24))
     other = disc_store(tmp_path, classes=2)
@@ -258,12 +273,92 @@ def test_more_processes_than_patches_are_refused(store, tmp_path, monkeypatch):
         is_global_zero = True
 
     monkeypatch.setattr(module, "make_fabric", lambda *_: Fabric())
-    with pytest.raises(ValueError, match="2 patches cannot be divided among 3 processes"):
+    with pytest.raises(ValueError, match="2 patches cannot be divided evenly among 3 processes"):
+        train_run(plan(store), tmp_path / "run")
+    four = plan(store, patches={"batch": 4})  # 2, 1 and 1: their mean is not that of the four
+    with pytest.raises(ValueError, match="4 patches cannot be divided evenly among 3 processes"):
+        train_run(four, tmp_path / "run")
+
+
+def test_a_moved_store_and_another_directory(store, unbroken, tmp_path, monkeypatch):
+    """Paths are kept whole, and a run that goes on reads the store where it is now."""
+    shutil.copytree(store.path, tmp_path / "first")
+    monkeypatch.chdir(tmp_path)
+    config = plan(Store.open("first"))
+    assert config.store == str(tmp_path / "first")
+    train_run(config, tmp_path / "run", observers=[MetricsFile(), StopAfter(3)])
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "first").rename(tmp_path / "elsewhere" / "second")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = train_run(
+        plan(Store.open("second")), tmp_path / "run", resume=True, observers=[MetricsFile()]
+    )
+    assert again.state == "finished"
+    assert again.config.store == str(tmp_path / "elsewhere" / "second")
+    assert read_history(tmp_path / "run").losses == read_history(unbroken).losses
+
+
+def test_checkpoints_may_come_more_often_when_a_run_goes_on(store, unbroken, tmp_path):
+    train_run(plan(store), tmp_path / "run", observers=[StopAfter(1)])
+    often = {**QUICK["training"], "checkpoint_every": 1}
+    result = train_run(plan(store, training=often), tmp_path / "run", resume=True)
+    assert result.config.training.checkpoint_every == 1
+    one, other = (read_checkpoint(p / "best.pt").model for p in (tmp_path / "run", unbroken))
+    assert equal(one, other)
+
+
+def test_a_run_without_a_dice_says_so(store, tmp_path, monkeypatch):
+    from gradsurge.experiments.runs.validation import Validation
+
+    monkeypatch.setattr(Validation, "__call__", lambda *_: {"dice": math.nan})
+    with pytest.raises(ValueError, match=r"best\.pt: missing; no validation had a Dice"):
         train_run(plan(store), tmp_path / "run")
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "half"])
-def test_a_damaged_run_is_one_line(unbroken, tmp_path, damage):
+def test_a_second_training_is_kept_out_before_it_starts(store, tmp_path):
+    train_run(plan(store), tmp_path / "run", observers=[StopAfter(1)])
+    with only_trainer(tmp_path / "run"), pytest.raises(ValueError, match="is at work there"):
+        train_run(plan(store), tmp_path / "run", resume=True)
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(store, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"file/run: Not a directory"):
+        train_run(plan(store), tmp_path / "file" / "run")
+
+
+def test_a_model_is_rebuilt_from_a_checkpoint_alone(unbroken, tmp_path):
+    shutil.copy(unbroken / "best.pt", tmp_path / "sent.pt")
+    model = model_of(read_checkpoint(tmp_path / "sent.pt"))
+    image = torch.randn(1, 1, 16, 16)
+    with torch.no_grad():
+        assert torch.equal(model(image), open_run(unbroken).model()(image))
+    strange = replace(read_checkpoint(tmp_path / "sent.pt"), config={"name": "something"})
+    with pytest.raises(ValueError, match="not the configuration"):
+        model_of(strange)
+
+
+def test_the_average_of_a_late_surgery_holds_no_plain_weights(store, tmp_path):
+    """Two of six steps are surgery, and the average begins at the first of them."""
+    training = {**QUICK["training"], "ema": 0.9}
+    config = plan(store, surgery=SurgerySchedule(0.6, 0.6), training=training)
+    train_run(config, tmp_path / "run", observers=[StopAfter(4)])
+    four = read_checkpoint(tmp_path / "run" / "last.pt")
+    assert equal(four.ema, four.model)
+    train_run(config, tmp_path / "run", resume=True)
+    six = read_checkpoint(tmp_path / "run" / "last.pt")
+    assert not equal(six.ema, six.model)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("missing", "did not finish; go on with"),
+        ("empty", r"best\.pt: damaged"),
+        ("half", r"best\.pt: damaged"),
+    ],
+)
+def test_a_damaged_run_is_one_line(unbroken, tmp_path, damage, words):
     out = tmp_path / "run"
     shutil.copytree(unbroken, out)
     best = out / "best.pt"
@@ -271,7 +366,7 @@ def test_a_damaged_run_is_one_line(unbroken, tmp_path, damage):
     best.unlink()
     if content is not None:
         best.write_bytes(content)
-    with pytest.raises(ValueError, match="run"):
+    with pytest.raises(ValueError, match=words):
         open_run(out)
-    with pytest.raises(ValueError, match="not a run"):
+    with pytest.raises(ValueError, match="not a run of gradsurge train"):
         open_run(tmp_path)

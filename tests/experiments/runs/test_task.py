@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gradsurge.experiments.runs.task import UNKNOWN, task_of
-from tests.experiments.runs.stores import Discs, disc_store
+from tests.experiments.runs.stores import disc_store
 
 
 @pytest.fixture(scope="module")
@@ -73,4 +73,3 @@ def test_probabilities_are_those_of_scipy(facts):
     assert np.allclose(told(facts).probabilities(logits), softmax(logits.numpy(), axis=0))
     regions = told(facts, label_sets={"whole": [1, 2], "core": [2]})
     assert np.allclose(regions.probabilities(logits), expit(logits.numpy()))
-    assert Discs(regions=True, classes=2).label_sets["whole"] == (1, 2)

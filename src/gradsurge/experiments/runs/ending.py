@@ -17,12 +17,12 @@ from gradsurge.experiments.runs.corrections import (
     default_correction,
     equilibrium_of,
     fitted_corrections,
-    has_surgery,
 )
 from gradsurge.experiments.runs.outcome import Outcome, Scores, number
 from gradsurge.experiments.runs.over_ranks import ALONE, Ranks
 from gradsurge.experiments.runs.recalibrated_counts import corrected, count_corrected
 from gradsurge.experiments.runs.task import Task
+from gradsurge.experiments.runs.theory_threshold import theory_thresholds
 from gradsurge.experiments.runs.validation import count_case
 from gradsurge.experiments.runs.whole_cases import KeptLogits, WholeCases, evaluating
 
@@ -88,7 +88,7 @@ class FinalValidation:
             correction=default_correction(nll),
             threshold_dice=at_thresholds,
             mask_thresholds=self._of_masks(thresholds, rows[NONE].dice, at_thresholds),
-            theory_threshold=0.5 if has_surgery(loss) else None,
+            theory_thresholds=theory_thresholds(self.task, loss, sketch) if found else None,
             notes=tuple(notes),
         )
         return Ending(sketch, corrections, outcome)
@@ -98,11 +98,12 @@ class FinalValidation:
         sketch = self.task.empty_sketch()
         digests = torch.zeros(len(self.names), dtype=torch.int64)
         places = {name: place for place, name in self.ranks.share(self.names)}
-        for name, logits in kept:
-            label = self.cases.label(name)
-            count_case(self.task, sketch, logits, label)
-            (digest,) = KnownCases.of(label.numpy(), logits.numpy(), 0).digests
-            digests[places[name]] = digest - (1 << 64) if digest >= 1 << 63 else digest
+        with self.ranks.together():
+            for name, logits in kept:
+                label = self.cases.label(name)
+                count_case(self.task, sketch, logits, label)
+                (digest,) = KnownCases.of(label.numpy(), logits.numpy(), 0).digests
+                digests[places[name]] = digest - (1 << 64) if digest >= 1 << 63 else digest
         total = self.ranks.summed_sketch(sketch)
         known = {d % (1 << 64) for d in self.ranks.summed(digests).tolist()}
         total.cases = KnownCases(known, total.voxels)
@@ -123,15 +124,16 @@ class FinalValidation:
             for name in (NONE, AT_THRESHOLDS, *corrections)
         }
         places = {name: place for place, name in self.ranks.share(self.names)}
-        for name, logits in kept:
-            label, place = self.cases.label(name), places[name]
-            raw = corrected(task, None, logits)
-            rows[NONE][place] = _row(case_dice(task, raw, label))
-            rows[AT_THRESHOLDS][place] = _row(case_dice(task, raw, label, thresholds))
-            for how, correction in corrections.items():
-                count_corrected(task, sketches[how], correction, logits, label)
-                p = corrected(task, correction, logits)
-                rows[how][place] = _row(case_dice(task, p, label))
+        with self.ranks.together():
+            for name, logits in kept:
+                label, place = self.cases.label(name), places[name]
+                raw = corrected(task, None, logits)
+                rows[NONE][place] = _row(case_dice(task, raw, label))
+                rows[AT_THRESHOLDS][place] = _row(case_dice(task, raw, label, thresholds))
+                for how, correction in corrections.items():
+                    count_corrected(task, sketches[how], correction, logits, label)
+                    p = corrected(task, correction, logits)
+                    rows[how][place] = _row(case_dice(task, p, label))
         return (
             {how: self.ranks.summed_sketch(s) for how, s in sketches.items()},
             {how: self.ranks.summed(values) for how, values in rows.items()},

@@ -48,8 +48,9 @@ class Outcome:
         threshold_dice: Dice as in `Scores.dice`, of the raw probabilities at their thresholds.
         mask_thresholds: what masks are made with: these thresholds where they raised the Dice of
             the cases, else 1/2; None for the likeliest of several classes.
-        theory_threshold: the Dice-optimal threshold of raw probabilities by theory; None for a
-            loss without surgery.
+        theory_thresholds: the same by theory, from the measured shift (`raw_threshold`), one a
+            foreground class or region; None for a loss without surgery, and for several exclusive
+            classes.
         notes: what a user must know.
     """
 
@@ -60,7 +61,7 @@ class Outcome:
     correction: str
     threshold_dice: float | None
     mask_thresholds: tuple[float, ...] | None
-    theory_threshold: float | None
+    theory_thresholds: tuple[float, ...] | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -83,12 +84,15 @@ class Outcome:
             name: Scores(**{**row, "thresholds": tuple(row["thresholds"])})
             for name, row in fields["scores"].items()
         }
-        limits = fields["mask_thresholds"]
+        limits = {
+            name: None if fields[name] is None else tuple(fields[name])
+            for name in ("mask_thresholds", "theory_thresholds")
+        }
         return cls(
             **{
                 **fields,
+                **limits,
                 "scores": scores,
-                "mask_thresholds": None if limits is None else tuple(limits),
                 "notes": tuple(fields["notes"]),
             }
         )

@@ -83,7 +83,9 @@ def train_run(
         if done is not None:
             steps = config.training.steps
             return RunResult(out, config, "complete", steps, 0.0, done, fabric.is_global_zero)
-        run = RunParts(config, out, ranks, workers, on_look if fabric.is_global_zero else None)
+        with ranks.together():
+            look = on_look if fabric.is_global_zero else None
+            run = RunParts(config, out, ranks, workers, look)
         end = train(run.job(observers), fabric)
         outcome = None
         if end.reason == "finished":

@@ -51,7 +51,10 @@ class SurgerySchedule:
     def first_full_step(self, steps: int) -> int:
         """Return the first step (from 0) of the whole surgery; ``steps`` or more if none is.
 
-        >>> SurgerySchedule(0.5, 0.5).first_full_step(9), SurgerySchedule(0.9, 0.9).first_full_step(5)
+        >>> (
+        ...     SurgerySchedule(0.5, 0.5).first_full_step(9),
+        ...     SurgerySchedule(0.9, 0.9).first_full_step(5),
+        ... )
         (5, 5)
         """
         return math.ceil(_steps_of(self.full, steps))
