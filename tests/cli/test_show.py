@@ -1,33 +1,17 @@
 """``gradsurge show`` as a user types it."""
 
 import json
-import sys
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 
-from gradsurge.cli import main
+from gradsurge.cli.train_output import print_result, print_runs
 from gradsurge.experiments.runs import RunRequest, plan_run
+from gradsurge.experiments.runs.history import read_history
+from gradsurge.experiments.runs.outcome import Outcome, Scores
 from gradsurge.experiments.runs.run_folder import open_folder
 from tests.experiments.runs.stores import disc_store
-
-
-class Result(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gradsurge", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return Result(end.value.code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture
@@ -53,6 +37,7 @@ def test_a_run_that_still_trains_is_shown(run, training, tmp_path, suffix):
     assert "dice-surgery" in result.stdout
     assert "3/" in result.stdout
     assert "0.500" in result.stdout
+    assert "p > 0.5" in result.stdout
     assert f"Written: {file}" in result.stdout.replace("\n", "")
     if suffix == ".png":
         with Image.open(file) as picture:
@@ -90,3 +75,46 @@ def test_damaged_metrics_are_one_line(run, training):
     result = run("show", training)
     assert result.returncode == 1
     assert "metrics.jsonl: damaged" in result.stderr
+
+
+def outcome(chosen, thresholds, mask_thresholds):
+    def scores(nll):
+        return Scores(nll, 0.01, 0.1, 0.02, 0.7, {"disc": 0.7}, thresholds, 0.8)
+
+    rows = {"none": scores(0.3), "equilibrium": scores(0.2 if chosen == "equilibrium" else 0.4)}
+    return Outcome(6, 9, 2, rows, chosen, 0.75, mask_thresholds, (0.4321,))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ("equilibrium", "Probabilities are corrected: the equilibrium lowered the NLL from 0.3 to"),
+        ("none", "used as they are: the equilibrium would have changed the NLL from 0.3 to 0.4."),
+    ],
+)
+def test_the_verdict_says_from_what_to_what(capsys, tmp_path, chosen, words):
+    found = outcome(chosen, (0.99983,), (0.99983,))
+    print_result(SimpleNamespace(folder=tmp_path, state="finished", minutes=1.0, outcome=found))
+    said = capsys.readouterr().out
+    assert words in said
+    assert "raw probabilities: 0.9998 (theory: 0.43), Dice 0.7500" in said
+
+
+@pytest.mark.parametrize(
+    ("mask_thresholds", "rule", "dice"), [((0.31,), "p > 0.31", 0.75), ((0.5,), "p > 0.5", 0.75)]
+)
+def test_the_dice_is_told_with_its_masks(
+    capsys, training, monkeypatch, mask_thresholds, rule, dice
+):
+    from dataclasses import replace
+
+    monkeypatch.setenv("COLUMNS", "140")
+    done = outcome("none", (0.31,), mask_thresholds)
+    print_runs([replace(read_history(training), outcome=done)])
+    heading, line = capsys.readouterr().out.splitlines()
+    assert heading.split() == [
+        *("run", "loss", "step", "min", "correction", "mask"),
+        *("NLL", "ECE", "Brier", "Dice"),
+    ]
+    assert rule in line
+    assert f"{dice:.3f}" in line.split()[-1]

@@ -23,6 +23,7 @@ CASES = {
     "dice-surgery": ("dice-surgery", {}, 2),
     "ce+dice-surgery": ("ce+dice-surgery", {}, 3),
     "ce, voxels left out": ("ce", {"ignore_index": 2}, 3),
+    "ce+dice, voxels left out": ("ce+dice", {"ignore_index": 2}, 3),
     "ce, classes weighted": ("ce", {"class_weights": (1.0, 5.0)}, 2),
 }
 # Of these the ranks measure what one process measures on the whole batch.

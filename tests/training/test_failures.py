@@ -110,7 +110,7 @@ def test_full_disk(fabric, tmp_path, unlimited, size):
 
 
 def test_full_disk_while_the_best_is_written(fabric, tmp_path, monkeypatch):
-    """The best weights come again when the run goes on; a last.pt that knew them would lose them."""
+    """The best weights come again when the run goes on; a last.pt that knew them would not."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(small_job(whole, observers=[MetricsFile()]), fabric)
     write, best = desk.write_checkpoint, read_checkpoint(whole / "best.pt").step
@@ -132,7 +132,7 @@ def test_full_disk_while_the_best_is_written(fabric, tmp_path, monkeypatch):
 
 def test_tensorboard_that_cannot_start_leaves_the_error_to_be_told(fabric, tmp_path):
     (tmp_path / "tensorboard").write_text("a file in the way")
-    with pytest.raises(TrainingError, match="tensorboard: "):
+    with pytest.raises(TrainingError, match=r"tensorboard/.*: Not a directory"):
         train(small_job(tmp_path, observers=[TensorBoard(every=1)]), fabric)
 
 
@@ -214,9 +214,6 @@ def test_other_settings_do_not_resume(fabric, tmp_path):
     changed = dataclasses.replace(job.settings, learning_rate=0.5)
     with pytest.raises(ValueError, match=r"learning_rate: .* with 0.05, got 0.5; use the same"):
         train(small_job(tmp_path, changed), fabric)
-    compiled = dataclasses.replace(job.settings, compile=True)
-    with pytest.raises(ValueError, match=r"compile: .* with False, got True; use the same"):
-        train(small_job(tmp_path, compiled), fabric)
     rarer = dataclasses.replace(job.settings, checkpoint_every=50)
     assert train(small_job(tmp_path, rarer), fabric).reason == "finished"
 

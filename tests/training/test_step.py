@@ -257,6 +257,9 @@ def test_compile_by_flag(fabric, tmp_path, monkeypatch):
     one, other = (read_checkpoint(tmp_path / n / "last.pt").model for n in ("one", "other"))
     assert one.keys() == other.keys()  # and no name tells of the wrapping
     assert all(torch.allclose(one[name], other[name], atol=1e-6) for name in one)
+    # Torch's own code rounds otherwise, so a run does not change over to it half-way.
+    with pytest.raises(ValueError, match=r"compile: .* with False, got True; use the same"):
+        train(small_job(tmp_path / "other", settings, model=small_model(dropout=0.0)), fabric)
 
 
 def test_deterministic_by_flag(fabric, tmp_path):

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from gradsurge.losses.class_weights import weights_for
 from gradsurge.losses.equilibrium import Equilibrium
 from gradsurge.losses.options import check_number
+from gradsurge.losses.ranks import mean_over_ranks
 from gradsurge.losses.region import RegionLoss
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums
@@ -56,7 +57,8 @@ class WithCrossEntropy(nn.Module):
         weights = weights_for(nll, self.region.class_weights)
         if weights is not None:
             nll, counts = nll * weights, counts * weights
-        return nll.sum() / counts.sum().clamp_min(1e-12)
+        total = nll.sum()
+        return total / mean_over_ranks(counts.sum(), total).clamp_min(1e-12)
 
     @property
     def blend(self) -> float:

@@ -25,10 +25,10 @@ def make_fabric(device: str = "auto", precision: Precision = "32-true") -> "Fabr
         torchrun --nnodes 2 --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint HOST:29500 ...
 
     SLURM: one task a device; the environment of srun is read, no torchrun needed. SIGTERM before
-    the time limit saves the state; what is left of the time queues the job again, and it goes on::
+    the time limit saves the state, and a job that is queued again (scontrol requeue) goes on::
 
         #SBATCH --nodes 2 --ntasks-per-node 4 --gpus-per-node 4 --signal TERM@120
-        srun gradsurge train ... --resume || scontrol requeue "$SLURM_JOB_ID"
+        srun gradsurge train ... --resume
 
     Args:
         device: "cpu", "cuda", "cuda:1", "mps", or "auto": a CUDA device if there is one, else CPU.

@@ -17,7 +17,6 @@ from gradsurge.experiments.runs.run_folder import (
 )
 from tests.experiments.runs.stores import disc_store
 
-
 LATE = SurgerySchedule(0.5, 0.5)
 
 

@@ -182,12 +182,12 @@ def test_fine_tuning_starts_from_the_weights_of_a_run(store, unbroken, tmp_path)
 
 
 def test_fine_tuning_refuses_what_does_not_fit(store, unbroken, tmp_path):
-    with pytest.raises(ValueError, match="init: .*not a run"):
+    with pytest.raises(ValueError, match=r"init: .*not a run"):
         plan(store, init=tmp_path)
     for missing in ("outcome.json", "best.pt"):
         shutil.copytree(unbroken, tmp_path / missing)
         (tmp_path / missing / missing).unlink()
-        with pytest.raises(ValueError, match="init: .*its training did not finish"):
+        with pytest.raises(ValueError, match=r"init: .*its training did not finish"):
             plan(store, init=tmp_path / missing, patch=None)
     with pytest.raises(ValueError, match=r"patch is \(16, 16\)"):
         plan(store, init=unbroken, patch=(24, 24))
