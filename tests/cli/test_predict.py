@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import nibabel
@@ -16,7 +18,7 @@ from gradsurge.cli.predict_output import print_prediction
 from gradsurge.data import check_geometry, check_probabilities, read_label, read_prediction
 from gradsurge.data.store import Store
 from gradsurge.experiments.prediction import one_case
-from gradsurge.experiments.prediction.record import Record
+from gradsurge.experiments.prediction.record import Record, source_classes
 from gradsurge.experiments.runs import open_run
 from tests.experiments.prediction.fakes import raw_tree, store_of
 
@@ -212,7 +214,8 @@ def test_a_damaged_checkpoint_is_one_line(volumes, run, tmp_path):
     one_line(run("predict", broken, volumes / "raw" / "imagesTr", out), 1, "best.pt")
 
 
-def test_ctrl_c_leaves_whole_files_only(volumes, run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_whole_files_only(volumes, run, tmp_path, monkeypatch, number):
     """A real signal, while the second case is being written."""
     written, write = [], one_case.write_mask
 
@@ -220,7 +223,7 @@ def test_ctrl_c_leaves_whole_files_only(volumes, run, tmp_path, monkeypatch):
         write(file, mask, frame)
         written.append(file)
         if len(written) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
 
     monkeypatch.setattr(one_case, "write_mask", write_mask)
     out = tmp_path / "out"
@@ -234,11 +237,57 @@ def test_ctrl_c_leaves_whole_files_only(volumes, run, tmp_path, monkeypatch):
     assert [f.name for f in (out / "masks").iterdir()] == ["case0.nii.gz"]
 
 
+def test_a_full_disk_is_one_line(volumes, run, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(one_case, "write_map", full)
+    result = run("predict", volumes / "run0", volumes / "raw" / "imagesTr", tmp_path / "out")
+    one_line(result, 1, str(tmp_path / "out"), "disk is full", "make room", "--overwrite")
+
+
+def test_merged_classes_are_evaluated_by_their_numbers(run, tmp_path):
+    """From the raw labels, whose classes 1 and 2 the store has as one."""
+    raw = raw_tree(tmp_path / "raw", {"background": 0, "one": 1, "two": 2})
+    merged = ("--set", "merge=any lesion")
+    assert run("prepare", "nnunet", raw, tmp_path / "store", *merged).returncode == 0
+    options = ("--loss", "dice-surgery", "--patch", "16,16,16", *TINY, *SMALL)
+    assert run("train", tmp_path / "store", "--out", tmp_path / "run", *options).returncode == 0
+    out = tmp_path / "out"
+    said = run("predict", tmp_path / "run", raw / "imagesTr", out)
+    assert said.returncode == 0, said.stderr
+    line = next(text for text in said.stdout.splitlines() if text.startswith("To measure"))
+    command = shlex.split(line.partition("gradsurge ")[2])
+    assert command[-2:] == ["--label", "any lesion=1,2"]
+    command[command.index("LABELS")] = raw / "labelsTr"
+    measured = run(*command, "--out", tmp_path / "scores", "--json")
+    assert measured.returncode == 0, measured.stderr
+    scores = json.loads(measured.stdout)["models"]["out"]
+    pairs = [
+        (read_label(out / "masks" / f"{c}.nii.gz").array == 1, read_label(f).array > 0)
+        for c in "abcde"
+        for f in [raw / "labelsTr" / f"{c}.nii.gz"]
+    ]
+    both, each = (
+        sum(n) for n in zip(*(((m & y).sum(), m.sum() + y.sum()) for m, y in pairs), strict=True)
+    )
+    assert scores["pooled"]["all"]["any lesion"]["dice"] == pytest.approx(2 * both / each)
+    assert "of the masks that gradsurge predict wrote" in measured.stderr
+
+
+@pytest.mark.parametrize(("foreground", "told"), [([2], {"tumour": [2]}), ([1], None)])
+def test_classes_of_the_source(foreground, told):
+    facts = SimpleNamespace(
+        settings={"foreground": foreground}, label_names={0: "background", 1: "tumour"}
+    )
+    assert source_classes(facts) == told
+
+
 def test_regions_say_how_they_are_evaluated(capsys, tmp_path):
     about = {
         "runs": [{"correction": "bias"}],
         "mask": {"rule": "p > threshold", "thresholds": {"whole": 0.41, "core": 0.5}},
-        "probabilities": {"regions": {"whole": [1, 2], "core": [2]}},
+        "probabilities": {"regions": {"whole": [1, 2], "core": [2]}, "source_classes": None},
     }
     print_prediction(Record(about, cases=[{"case": "a"}]), Path("out"), as_json=False)
     said = capsys.readouterr().out

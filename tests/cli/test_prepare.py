@@ -208,11 +208,12 @@ def test_inspect_in_json(run, phantoms):
     assert found["cases"][0]["shape"] == [40, 40, 24]
 
 
-def test_inspect_names_damage(run, tmp_path):
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_inspect_names_damage(run, tmp_path, share):
     assert run("prepare", "lesions-2d", tmp_path, "--cases", "2").returncode == 0
     (file,) = (tmp_path / "cases").glob("*00001/image.b2nd")
     content = bytearray(file.read_bytes())
-    content[-200] ^= 1
+    content[int(share * len(content))] ^= 1
     file.write_bytes(content)
     result = run("inspect", tmp_path, "--check")
     assert result.returncode == 1

@@ -41,9 +41,10 @@ def _mask(record: "Record") -> str:
 
 def _evaluate(record: "Record", out: Path) -> str:
     labels = str(out / "labels") if "label" in record.cases[0] else "LABELS"
-    options: list[str] = []
-    for name, numbers in (record.about["probabilities"]["regions"] or {}).items():
+    told = record.about["probabilities"]
+    options = ["--multilabel"] if told["regions"] else []
+    # Labels that predict wrote have the numbers of the store.
+    source = None if "label" in record.cases[0] else told["source_classes"]
+    for name, numbers in (told["regions"] or source or {}).items():
         options += ["--label", f"{name}={','.join(map(str, numbers))}"]
-    if options:
-        options.insert(0, "--multilabel")
     return shlex.join(["gradsurge", "evaluate", str(out), labels, *options])

@@ -44,8 +44,8 @@ def prepare(
             "--set",
             metavar="NAME=VALUE",
             help="An option of the data set; repeatable. nnunet: spacing=1,1,1 (or median) "
-            "crop=nonzero fold=0 splits=FILE patient=REGEX; images: classes=a,b patient=REGEX; "
-            "inbreast: breasts=all.",
+            "crop=nonzero fold=0 splits=FILE patient=REGEX merge=NAME; images: classes=a,b "
+            "patient=REGEX; inbreast: breasts=all; chase: shrink=2.",
         ),
     ] = None,
     jobs: Annotated[

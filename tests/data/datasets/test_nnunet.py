@@ -108,6 +108,8 @@ def test_all_foreground_as_one_class(tmp_path):
         [(raw == 0).sum(), np.isin(raw, (1, 2)).sum(), (raw == 3).sum()],
     )
     assert dataset.settings["merge"] == "lesion"
+    assert dataset.settings["foreground"] == [1, 2]
+    assert "foreground" not in opened(tmp_path)[0].settings
 
 
 @pytest.mark.parametrize("name", ["", " ", "background"])

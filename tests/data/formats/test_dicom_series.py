@@ -32,9 +32,7 @@ def write_series(folder, orientation="axial", apart=2.5, order=None, **tags):
             ImageOrientationPatient=directions.tolist(),
             ImagePositionPatient=np.round([-50, 20, -300] + n * apart * normal, 6).tolist(),
             SeriesInstanceUID=tags.pop("series", "1.2.3"),
-            RescaleSlope="1",
-            RescaleIntercept="-1024",
-            **tags,
+            **{"RescaleSlope": "1", "RescaleIntercept": "-1024", **tags},
         )
     return pixels
 
@@ -108,7 +106,7 @@ def test_faults_are_named(tmp_path):
         "two series": "holds 2 series; put each into a folder",
         "scout": r"zz.dcm: has another size, spacing or direction",
         "cut": r"slice4.dcm: cannot be read as DICOM",
-        "flat": r"a.dcm: cannot be read as DICOM \(.*ImagePositionPatient",
+        "flat": r"a.dcm: has no ImagePositionPatient.*dcm2niix",
         "none": "holds no DICOM slice",
     }
     for folder, words in expected.items():
@@ -133,3 +131,65 @@ def test_an_unreadable_folder_is_a_problem(tmp_path, monkeypatch):
     ((name, said),) = found.problems
     assert name == "locked"
     assert "Permission denied" in said
+
+
+def test_empty_rescaling_is_none(tmp_path):
+    pixels = write_series(tmp_path, RescaleSlope=None, RescaleIntercept="")
+    values = read_series(tmp_path).array
+    np.testing.assert_array_equal(np.sort(values.ravel()), np.sort(pixels.ravel()))
+
+
+def test_how_numbers_are_shown_does_not_change_them(tmp_path):
+    write_series(tmp_path / "one")
+    write_series(tmp_path / "two", PhotometricInterpretation="MONOCHROME1")
+    one, two = (read_series(tmp_path / name).array for name in ("one", "two"))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("tag", "value", "words"),
+    [
+        ("ImagePositionPatient", None, "has no ImagePositionPatient"),
+        ("PixelSpacing", None, "has no PixelSpacing"),
+        ("PixelSpacing", [0, 1], "PixelSpacing.* span no plane"),
+        ("ImageOrientationPatient", [0] * 6, "ImageOrientationPatient.* span no plane"),
+        ("ImageOrientationPatient", [1, 0, 0, 1, 0, 0], "ImageOrientationPatient.* span no plane"),
+        ("ImageOrientationPatient", [1, 0, 0], "expected 6 numbers"),
+    ],
+)
+def test_a_slice_that_lies_nowhere(tmp_path, tag, value, words):
+    where = {
+        "PixelSpacing": [1, 1],
+        "ImageOrientationPatient": [1, 0, 0, 0, 1, 0],
+        "ImagePositionPatient": [0, 0, 0],
+    }
+    file = trees.write_dicom(tmp_path / "a.dcm", np.zeros((3, 3), int), **{**where, tag: value})
+    with pytest.raises(CaseError, match=words) as caught:
+        read_series(tmp_path)
+    assert str(caught.value).startswith(str(file))
+    assert "dcm2niix" in str(caught.value)
+
+
+def test_series_of_studies_of_patients(tmp_path):
+    for name in ("P1/S1/arterial", "P1/S1/venous", "P1/S2/plain", "P2"):
+        write_series(tmp_path / name)
+    found = Kits().find_images(tmp_path)
+    assert found.problems == []
+    assert [c.name for c in found.cases] == ["P1_S1_arterial", "P1_S1_venous", "P1_S2_plain", "P2"]
+    assert [c.name for c in Kits().find_images(tmp_path / "P1").cases] == [
+        "S1_arterial",
+        "S1_venous",
+        "S2_plain",
+    ]
+
+
+def test_links_in_a_circle_end(tmp_path):
+    write_series(tmp_path / "P1" / "S1")
+    (tmp_path / "P1" / "again").symlink_to(tmp_path / "P1")
+    assert "P1_S1" in [c.name for c in Kits().find_images(tmp_path).cases]
+
+
+def test_one_slice_is_no_volume(tmp_path):
+    write_series(tmp_path)
+    with pytest.raises(ValueError, match="one slice of a DICOM series; give its folder"):
+        Kits().find_images(tmp_path / "slice0.dcm")

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import tracemalloc
 
 import nibabel
 import numpy as np
@@ -13,11 +14,13 @@ from gradsurge.data import CaseError, Volume
 from gradsurge.data.grid import Grid
 from gradsurge.data.preprocessing import (
     at_spacing,
+    back_to_source,
     cropped,
     image_onto_grid,
     native_grid,
     prepared_spacing,
     resized,
+    slab_to_source,
     to_source,
     turn_to_ras,
     turned,
@@ -143,3 +146,46 @@ def test_headers_that_cannot_be():
     huge = volume(np.zeros((30, 30, 30)), np.diag([9e4, 1.0, 9e4, 1.0]))
     with pytest.raises(CaseError, match="mend the header"):
         at_spacing(native_grid(huge), (1, 1, 1), huge)
+
+
+@given(st.data())
+def test_slabs_are_the_whole(data):
+    """Turned, resampled and cropped: however few rows at a time, the same."""
+    axes = tuple(data.draw(st.permutations(range(3))))
+    flips = data.draw(st.tuples(*[st.booleans()] * 3))
+    shape, new = (data.draw(st.tuples(*[st.integers(2, 9)] * 3)) for _ in range(2))
+    crop = tuple(
+        (a, a + data.draw(st.integers(1, 9))) for a in (data.draw(st.integers(-3, n)) for n in new)
+    )
+    source = tuple(shape[axes.index(a)] for a in range(3))
+    grid = Grid(source, (1.0,) * 3, None, axes, flips, new, crop)
+    p = RNG.random([stop - start for start, stop in crop]).astype(np.float32)
+    whole = slab_to_source(p, grid, slice(0, shape[0]), 1.0)
+    rows = [slab_to_source(p, grid, slice(r, r + 1), 1.0) for r in range(shape[0])]
+    np.testing.assert_allclose(np.concatenate(rows), whole, atol=1e-6)
+    np.testing.assert_array_equal(
+        to_source(p[None], grid, [1.0])[0], turned_back(whole, axes, flips)
+    )
+
+
+def test_little_beside_the_result_is_held(monkeypatch):
+    monkeypatch.setattr(back_to_source, "_VOXELS", 1 << 12)
+    grid = cropped(
+        resized(native_grid(Volume(np.zeros((64, 64, 64)), None, None, "a.npy")), (60, 70, 66)),
+        ((0, 60), (5, 65), (0, 66)),
+    )
+    p = RNG.random((1, 60, 60, 66)).astype(np.float32)
+    to_source(p, grid, [1.0])  # the matrices, which are kept
+    tracemalloc.start()
+    try:
+        size = to_source(p, grid, [1.0]).nbytes
+        assert tracemalloc.get_traced_memory()[1] < 1.3 * size
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("noise", [-1e-7, 0.0, 1e-7])
+def test_noise_of_a_header_does_not_decide_the_shape(noise):
+    """5 voxels of 0.9 mm at 1 mm are 4.5, which Python rounds to 4."""
+    source = volume(np.zeros((5, 5, 5)), np.diag([0.9 + noise, 0.9 - noise, 0.9, 1.0]))
+    assert at_spacing(native_grid(source), (1, 1, 1), source).resampled_shape == (4, 4, 4)

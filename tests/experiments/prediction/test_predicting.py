@@ -256,6 +256,32 @@ def test_runs_of_different_preprocessing_are_no_ensemble(store, images, tmp_path
     assert not (tmp_path / "out").exists()
 
 
+def test_packed_and_unpacked_files_are_one_ensemble(store, images, tmp_path):
+    unpacked = {**store.dataset.settings, "ending": ".nii", "foreground": [2]}
+    other = predictor(store, dataset=replace(store.dataset, settings=unpacked))
+    record = run([predictor(store), other], images / "a_0000.nii.gz", tmp_path / "out")
+    assert len(record.cases) == 1
+
+
+def test_a_source_that_changed_since_it_was_prepared_gives_no_header(store, tmp_path):
+    raw = raw_tree(tmp_path / "raw", cases="abcde")
+    mine = store_of(raw, tmp_path / "store")
+    image = raw / "imagesTr" / "a_0000.nii.gz"
+    source = nibabel.load(image)
+    moved = source.affine.copy()
+    moved[0, 3] += 5
+    save(image, source.get_fdata(dtype=np.float32), moved)
+    save(raw / "imagesTr" / "b_0000.nii.gz", np.zeros((3, 3, 3), np.float32))
+    record = run([predictor(mine)], mine.path, tmp_path / "out")
+    told = {case["case"]: case["geometry"] for case in record.cases}
+    assert told["a"] == told["b"] == "affine of the input"
+    assert told["c"] == "header of the input"
+    for name in "ab":
+        found = nibabel.load(tmp_path / "out" / f"{name}.nii.gz")
+        np.testing.assert_allclose(found.affine, source.affine, atol=1e-5)
+        assert found.shape == source.shape
+
+
 def test_thresholds_of_an_ensemble_are_the_mean(store, images, tmp_path):
     members = [predictor(store, thresholds=(t,)) for t in (0.2, 0.6)]
     record = run(members, images / "a_0000.nii.gz", tmp_path / "out")
@@ -287,7 +313,7 @@ def test_bad_places_are_told_before_anything_is_written(store, images, tmp_path)
 
 def test_a_store_of_other_preprocessing_is_refused(store, folder, tmp_path):
     other = store_of(folder / "raw", tmp_path / "other", NnUnet(spacing=(2, 2, 2)))
-    with pytest.raises(ValueError, match="not prepared as the run's store was"):
+    with pytest.raises(ValueError, match=r"not prepared as .* predict its raw images"):
         run([predictor(store)], other.path, tmp_path / "out")
 
 

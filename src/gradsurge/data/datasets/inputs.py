@@ -8,9 +8,10 @@ from gradsurge.data.case_error import printable, shown
 from gradsurge.data.case_files import channel_of
 from gradsurge.data.datasets.finding import Finding, files_in, folders_in, stem_before
 from gradsurge.data.datasets.raw_case import Found
-from gradsurge.data.formats.dicom_series import slices_in
+from gradsurge.data.formats.dicom_series import is_dicom, slices_in
 
 NIFTI = (".nii.gz", ".nii")
+_LEVELS = 4  # of folders below one in the input: study, series, and what archives add
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,30 @@ def _entries(place: Path, kind: InputKind, finding: Finding) -> list[tuple[str, 
     for folder in folders_in(place, r"[^.].*"):
         if kind.in_folder is not None and (file := _inside(folder, kind.in_folder)).is_file():
             entries.append((folder.name, file))
-        elif kind.series and _slices(folder, finding):
-            entries.append((folder.name, folder))
+        elif kind.series:
+            entries += _series(folder, folder.name, finding)
     return entries
+
+
+def _series(
+    folder: Path, name: str, finding: Finding, levels: int = _LEVELS
+) -> list[tuple[str, Path]]:
+    """Return the series of a folder and of those in it, as patient/study/series; names joined."""
+    found = [(name, folder)] if _slices(folder, finding) else []
+    if levels > 0:  # links may lead in a circle
+        for below in folders_in(folder, r"[^.].*"):
+            found += _series(below, f"{name}_{below.name}", finding, levels - 1)
+    return found
 
 
 def _of_file(file: Path, kind: InputKind) -> list[tuple[str, Path]]:
     """Return the file, with the other channels beside it if it is one of several."""
     if not file.name.lower().endswith(tuple(kind.suffixes)):
+        if kind.series and is_dicom(file):
+            raise ValueError(
+                f"{shown(file)}: is one slice of a DICOM series; give its folder, "
+                f"{shown(file.absolute().parent)}"
+            )
         raise ValueError(f"{shown(file)}: expected {kind.expected}")
     name = stem_before(file, kind.suffixes)
     channel = channel_of(name)

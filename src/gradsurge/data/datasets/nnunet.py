@@ -16,13 +16,7 @@ from gradsurge.data.datasets.nnunet_description import (
     stored_description,
 )
 from gradsurge.data.datasets.nnunet_files import find_part, input_kind
-from gradsurge.data.datasets.nnunet_intensity import (
-    Foreground,
-    ct_channels,
-    measure_foreground,
-    normalised,
-    read_fingerprint,
-)
+from gradsurge.data.datasets.nnunet_intensity import Foreground, find_foreground, normalised
 from gradsurge.data.datasets.nnunet_reading import (
     axes_of,
     merged_label,
@@ -30,7 +24,7 @@ from gradsurge.data.datasets.nnunet_reading import (
     read_case_scan,
 )
 from gradsurge.data.datasets.nnunet_spacing import check_spacing, median_spacing
-from gradsurge.data.datasets.nnunet_splits import Fold, beside, divide_by_fold, read_fold
+from gradsurge.data.datasets.nnunet_splits import Fold, divide_by_fold, find_fold
 from gradsurge.data.datasets.raw_case import Found, RawCase
 from gradsurge.data.datasets.scans import first_channel
 from gradsurge.data.geometry import check_geometry
@@ -92,12 +86,17 @@ class NnUnet(Dataset):
         self.spacing = None if spacing in (None, "median") else check_spacing(spacing)
         self.crop, self.splits, self.fold, self.patient = crop, splits, fold, patient
         self.merge = merge
+        self._merged: list[int] | None = None  # class numbers of the source's labels
         self._fold: Fold | None = None
         self._foreground: dict[int, Foreground] = {}
 
     def find(self, raw: Path) -> Found:
         description = self._raw_description = read_description(raw / "dataset.json")
-        self._describe(description if self.merge is None else description.merged(self.merge))
+        if self.merge is None:
+            self._describe(description)
+        else:
+            self._merged = [number for number in description.names if number != 0]
+            self._describe(description.merged(self.merge))
         finding = Finding(raw)
         find_part(raw, "Tr", description, finding, patient=self.patient)
         if (raw / "labelsTs").is_dir():
@@ -108,11 +107,10 @@ class NnUnet(Dataset):
             self.spacing = median_spacing([c for c in found.cases if c.split is None])
         if self.spacing is not None and len(self.spacing) != self.dimensions:
             raise ValueError(f"spacing: expected {self.dimensions} numbers, got {self.spacing}")
-        file = self.splits or beside(raw, "splits_final.json")
-        if file is None and self.fold:
-            raise ValueError(f"fold: {self.fold} was asked for, but there is no splits_final.json")
-        self._fold = None if file is None else read_fold(file, self.fold)
-        self._foreground = self._intensities(raw, found.cases)
+        self._fold = find_fold(raw, self.splits, self.fold)
+        self._foreground = find_foreground(
+            raw, found.cases, self.channel_names, self._scan_and_foreground
+        )
         return found
 
     def load(self, case: RawCase) -> PreparedCase:
@@ -150,6 +148,7 @@ class NnUnet(Dataset):
         settings = facts.settings
         dataset = cls(settings["spacing"], settings["crop"], merge=settings["merge"])
         dataset.dimensions = facts.dimensions
+        dataset._merged = settings.get("foreground")
         dataset._describe(stored_description(facts))
         stored = settings["intensity"]
         if isinstance(stored, Mapping):
@@ -167,7 +166,8 @@ class NnUnet(Dataset):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {
+        merged = {} if self._merged is None else {"foreground": self._merged}
+        return merged | {
             "orientation": "RAS+",
             "spacing": self.spacing if self.spacing is None else list(self.spacing),
             "crop": self.crop,
@@ -194,17 +194,7 @@ class NnUnet(Dataset):
     def _scan(self, case: RawCase) -> Volume:
         return read_case_scan(case, self.dimensions, self._description)
 
-    def _intensities(self, raw: Path, cases: Sequence[RawCase]) -> dict[int, Foreground]:
-        channels = ct_channels(self.channel_names)
-        if not channels:
-            return {}
-        file = beside(raw, "dataset_fingerprint.json")
-        if file is not None:
-            return read_fingerprint(file, channels)
-
-        def read(case: RawCase) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-            scan, label = self._scan(case), self._label(case)
-            check_geometry(scan, label)
-            return scan.array, (label.array > 0) & (label.array != (self.ignore_label or 0))
-
-        return measure_foreground([c for c in cases if c.split is None], channels, read)
+    def _scan_and_foreground(self, case: RawCase) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        scan, label = self._scan(case), self._label(case)
+        check_geometry(scan, label)
+        return scan.array, (label.array > 0) & (label.array != (self.ignore_label or 0))

@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.datasets.json_files import read_json
+from gradsurge.data.datasets.nnunet_splits import beside
+from gradsurge.data.datasets.raw_case import RawCase
 from gradsurge.data.preprocessing import window, z_score
+
+Reader = Callable[[RawCase], tuple[NDArray[np.float32], NDArray[np.bool_]]]
 
 # nnU-Net looks at every training case; percentiles of 40 cases differ by a few units.
 _MOST_CASES = 40
@@ -52,6 +56,29 @@ def normalised(
     return image
 
 
+def find_foreground(
+    raw: Path, cases: Sequence[RawCase], channels: Sequence[str], read: Reader
+) -> dict[int, Foreground]:
+    """Return the foreground's intensities of the channels that need them: nnU-Net's, or measured.
+
+    Args:
+        raw: the raw folder; nnU-Net's fingerprint is looked for there and where it puts it.
+        cases: all of them; those of the test set are not looked at.
+        channels: names.
+        read: as in `measure_foreground`.
+
+    Raises:
+        ValueError: a fingerprint that is none, or no labelled voxel.
+    """
+    needed = ct_channels(channels)
+    if not needed:
+        return {}
+    file = beside(raw, "dataset_fingerprint.json")
+    if file is not None:
+        return read_fingerprint(file, needed)
+    return measure_foreground([c for c in cases if c.split is None], needed, read)
+
+
 def ct_channels(channels: Sequence[str]) -> list[int]:
     """Return the channels whose scheme needs the intensities of the whole data set."""
     return [i for i, name in enumerate(channels) if name.lower() == "ct"]
@@ -75,9 +102,7 @@ def read_fingerprint(file: Path, channels: Iterable[int]) -> dict[int, Foregroun
 
 
 def measure_foreground(
-    cases: Sequence[Any],
-    channels: Sequence[int],
-    read: Callable[[Any], tuple[NDArray[np.float32], NDArray[np.bool_]]],
+    cases: Sequence[RawCase], channels: Sequence[int], read: Reader
 ) -> dict[int, Foreground]:
     """Return the foreground's intensities, from at most 40 cases spread over the list.
 

@@ -30,6 +30,18 @@ def beside(raw: Path, name: str) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
+def find_fold(raw: Path, splits: Path | None, fold: int) -> Fold | None:
+    """Return a fold of the file given, or of the one nnU-Net left; None if there is none.
+
+    Raises:
+        ValueError: a fold other than the first was asked for and there is none, or as `read_fold`.
+    """
+    file = splits or beside(raw, "splits_final.json")
+    if file is None and fold:
+        raise ValueError(f"fold: {fold} was asked for, but there is no splits_final.json")
+    return None if file is None else read_fold(file, fold)
+
+
 def read_fold(file: Path, fold: int) -> Fold:
     """Return one fold of `splits_final.json`.
 

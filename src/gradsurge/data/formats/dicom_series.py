@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.case_files import natural
-from gradsurge.data.formats.dicom import check_one_grey_image, right_way_up
+from gradsurge.data.formats.dicom import check_one_grey_image
 from gradsurge.data.formats.faults import reading
 from gradsurge.data.formats.stored import StoredImage
 
@@ -17,6 +17,7 @@ _SUFFIXES = (".dcm", ".dicom", ".ima")
 _MAGIC, _MAGIC_AT = b"DICM", 128
 _LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 _SAME_DIRECTION = 1e-3
+_LEAST_AREA = 0.5  # between two directions of length 1 that should be at right angles
 _UNEVEN = 0.05  # of the distance between slices; headers round to some decimals
 _CONVERT = "convert it to NIfTI (dcm2niix does)"
 
@@ -28,7 +29,7 @@ def slices_in(folder: Path) -> list[Path]:
         OSError: the folder cannot be read.
     """
     files = [f for f in folder.iterdir() if not f.name.startswith(".") and f.is_file()]
-    return sorted((f for f in files if _is_dicom(f)), key=lambda f: natural(f.name))
+    return sorted((f for f in files if is_dicom(f)), key=lambda f: natural(f.name))
 
 
 def read_series(folder: Path) -> StoredImage:
@@ -70,27 +71,32 @@ class _Slice:
     """What is needed of a slice: values (rows, columns), and where it lies, in LPS mm."""
 
     def __init__(self, image: Any, file: Path) -> None:
-        pixels = right_way_up(image.pixel_array, image)
-        slope, intercept = (
-            np.float32(image.get(tag, default))
-            for tag, default in (("RescaleSlope", 1), ("RescaleIntercept", 0))
-        )
+        # MONOCHROME1 says how to show the numbers; a volume is measured, and they stay as they are.
+        pixels: NDArray[Any] = image.pixel_array
+        slope = _rescaling(image.get("RescaleSlope"), 1.0)
+        intercept = _rescaling(image.get("RescaleIntercept"), 0.0)
         self.values: NDArray[np.float32] = pixels.astype(np.float32) * slope + intercept
         self.file, self.series = file, str(image.get("SeriesInstanceUID", ""))
         self.thickness = float(image.get("SliceThickness") or 1.0)
-        self.position = _numbers(image.ImagePositionPatient, 3)
+        self.position = _numbers(image, "ImagePositionPatient", 3, file)
         # Along a row, the columns count; down a column, the rows.
-        directions = _numbers(image.ImageOrientationPatient, 6).reshape(2, 3)
-        rows_apart, columns_apart = _numbers(image.PixelSpacing, 2)
+        directions = _numbers(image, "ImageOrientationPatient", 6, file).reshape(2, 3)
+        rows_apart, columns_apart = spacing = _numbers(image, "PixelSpacing", 2, file)
         self.steps = directions * [[columns_apart], [rows_apart]]
         self.normal = np.cross(*directions)
+        if np.linalg.norm(self.normal) < _LEAST_AREA or spacing.min() <= 0:
+            raise CaseError(
+                f"{shown(file)}: its ImageOrientationPatient {directions.ravel().tolist()} and "
+                f"PixelSpacing {spacing.tolist()} span no plane; {_CONVERT}, or mend the header"
+            )
 
     @property
     def height(self) -> float:
         return float(self.position @ self.normal)
 
 
-def _is_dicom(file: Path) -> bool:
+def is_dicom(file: Path) -> bool:
+    """Tell whether a file is DICOM, by its suffix or, where there is none, by its content."""
     if file.suffix.lower() in _SUFFIXES:
         return True
     if file.suffix and not file.suffix[1:].isdigit():  # names are often numbers with dots
@@ -101,11 +107,23 @@ def _is_dicom(file: Path) -> bool:
         return stream.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
 
 
-def _numbers(value: Any, count: int) -> NDArray[np.float64]:
+def _numbers(image: Any, tag: str, count: int, file: Path) -> NDArray[np.float64]:
+    value = image.get(tag)
+    if not value:
+        raise CaseError(
+            f"{shown(file)}: has no {tag}, so where its slice lies is unknown; {_CONVERT}"
+        )
     numbers = np.array([float(v) for v in value])
     if numbers.shape != (count,) or not np.isfinite(numbers).all():
-        raise ValueError(f"expected {count} numbers for position, orientation or spacing")
+        raise CaseError(
+            f"{shown(file)}: expected {count} numbers as its {tag}, got {list(value)}; {_CONVERT}"
+        )
     return numbers
+
+
+def _rescaling(value: Any, default: float) -> np.float32:
+    """Return the number of a tag, which may be there and empty."""
+    return np.float32(default if value is None or value == "" else value)
 
 
 def _check_one_series(slices: list[_Slice], folder: Path) -> None:

@@ -1,6 +1,10 @@
 """The steps from a source to a prepared case, and back; one a file."""
 
-from gradsurge.data.preprocessing.back_to_source import to_source
+from gradsurge.data.preprocessing.back_to_source import (
+    slab_to_source,
+    source_slabs,
+    to_source,
+)
 from gradsurge.data.preprocessing.classes import distinct_classes
 from gradsurge.data.preprocessing.cropping import (
     Box,
@@ -39,6 +43,8 @@ __all__ = [
     "region_grid",
     "resized",
     "scaled_box",
+    "slab_to_source",
+    "source_slabs",
     "to_source",
     "turn_to_ras",
     "turned",

@@ -53,7 +53,8 @@ def at_spacing(grid: Grid, spacing: Sequence[float], source: Volume) -> Grid:
         CaseError: the header's spacing would make the volume absurdly large.
     """
     extent = [grid.source_shape[a] * grid.source_spacing[a] for a in grid.axes]
-    shape = [max(1, round(e / s)) for e, s in zip(extent, spacing, strict=True)]
+    # Headers hold float32: whether x.4999999 or x.5 is written must not decide.
+    shape = [max(1, round(round(e / s, 3))) for e, s in zip(extent, spacing, strict=True)]
     if math.prod(shape) > _MOST_VOXELS:
         raise CaseError(
             f"{shown(source.source)}: its spacing {grid.source_spacing} mm would make it "

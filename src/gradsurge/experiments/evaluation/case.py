@@ -15,6 +15,7 @@ from gradsurge.calibration.regions import active_region, boundary_band
 from gradsurge.calibration.sketch import CalibrationSketch
 from gradsurge.data import CaseError, Volume, check_geometry, read_label, read_mask, read_prediction
 from gradsurge.data.case_error import printable
+from gradsurge.experiments.evaluation.own_masks import read_own_mask
 from gradsurge.experiments.evaluation.settings import Region, Settings
 from gradsurge.experiments.evaluation.structures import Structures, structures_of
 
@@ -23,13 +24,17 @@ CLASSES = "classes"  # the logit table of exclusive classes, which has a row a c
 
 @dataclass(frozen=True)
 class CaseTask:
-    """Files of a case; ``masks`` should be one where the region "mask" is asked for."""
+    """Files of a case; ``masks`` should be one where the region "mask" is asked for.
+
+    ``own_mask`` is the hard mask that the model brings; its map is cut at 0.5 if there is none.
+    """
 
     model: str
     case: str
     prediction: tuple[Path, ...]
     label: Path
     masks: tuple[Path, ...] = ()
+    own_mask: Path | None = None
 
     def absolute(self) -> "CaseTask":
         """Return the task with paths that hold in any working directory."""
@@ -38,12 +43,16 @@ class CaseTask:
             prediction=tuple(file.absolute() for file in self.prediction),
             label=self.label.absolute(),
             masks=tuple(file.absolute() for file in self.masks),
+            own_mask=None if self.own_mask is None else self.own_mask.absolute(),
         )
 
 
 @dataclass
 class CaseResult:
-    """What a worker sends back: small, whatever the size of the case; or the reason why not."""
+    """What a worker sends back: small, whatever the size of the case; or the reason why not.
+
+    ``own_counts`` has, of the model's own mask, 2 |A and B| and |A| + |B| of each structure.
+    """
 
     task: CaseTask
     problem: str | None = None
@@ -52,6 +61,7 @@ class CaseResult:
     dimensions: int = 0
     sketches: dict[Region, CalibrationSketch] = field(default_factory=dict)
     overlap: dict[str, dict[str, float]] = field(default_factory=dict)
+    own_counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     lesions: dict[str, CaseLesions] = field(default_factory=dict)
     logits: dict[str, LogitSums] = field(default_factory=dict)
 
@@ -97,10 +107,14 @@ def _measure(task: CaseTask, read: ReadCase, settings: Settings) -> CaseResult:
     for region in settings.regions:
         voxels = _voxels(region, found, task, label, settings)
         result.sketches[region] = _count(found, voxels, label)
+    masks = found.masks
+    if task.own_mask is not None:
+        masks = read_own_mask(task.own_mask, label, channels, settings)
+        result.own_counts = _counts(masks, found)
     for k, name in enumerate(found.names):
-        result.overlap[name] = _overlap(found, k, settings)
+        p, truth, mask = found.probabilities[k], found.labels[k], masks[k]
+        result.overlap[name] = _overlap(mask, truth, found.spacing, settings)
         if settings.lesions:
-            p, truth, mask = found.probabilities[k], found.labels[k], found.masks[k]
             result.lesions[name] = find_lesions(p, truth, mask, found.spacing, case=task.case)
     result.logits = _logits(found)
     return result
@@ -146,14 +160,24 @@ def _memory_order(array: NDArray[Any], channels: int) -> NDArray[Any]:
     return array.transpose(*range(channels), *range(array.ndim - 1, channels - 1, -1))
 
 
-def _overlap(found: Structures, k: int, settings: Settings) -> dict[str, float]:
-    mask, truth = found.masks[k], found.labels[k]
+def _overlap(
+    mask: NDArray[np.bool_],
+    truth: NDArray[np.bool_],
+    spacing: tuple[float, ...],
+    settings: Settings,
+) -> dict[str, float]:
     scores = {"dice": dice(mask, truth)}
     if settings.surface_mm is not None:
-        scores["nsd"], scores["hd95"] = surface_scores(
-            mask, truth, found.spacing, settings.surface_mm
-        )
+        scores["nsd"], scores["hd95"] = surface_scores(mask, truth, spacing, settings.surface_mm)
     return scores
+
+
+def _counts(masks: NDArray[np.bool_], found: Structures) -> dict[str, tuple[int, int]]:
+    pairs = zip(found.names, masks, found.labels, strict=True)
+    return {
+        name: (2 * int((mask & truth).sum()), int(mask.sum()) + int(truth.sum()))
+        for name, mask, truth in pairs
+    }
 
 
 def _logits(found: Structures) -> dict[str, LogitSums]:

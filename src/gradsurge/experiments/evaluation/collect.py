@@ -42,6 +42,7 @@ class Collector:
         self._channels: dict[str, int] = {}
         self._bins: dict[_Key, list[Bins]] = defaultdict(list)
         self._dice: dict[_Key, list[NDArray[np.float64]]] = defaultdict(list)
+        self._own_counts: dict[tuple[str, str], tuple[int, int]] = {}  # model, label
 
     def add(self, result: CaseResult) -> None:
         """Add a case, or note why it cannot be."""
@@ -65,6 +66,9 @@ class Collector:
             summary.lesions += found.lesions
             summary.predicted_components += found.predicted_components
             summary.false_positives += found.false_positives
+        for label, (both, each) in result.own_counts.items():
+            before = self._own_counts.get((task.model, label), (0, 0))
+            self._own_counts[task.model, label] = (before[0] + both, before[1] + each)
         for label, sums in result.logits.items():
             model.logits[label] = model.logits[label] + sums if label in model.logits else sums
 
@@ -75,7 +79,9 @@ class Collector:
                 if self.folder is not None:
                     sketch.save(self.folder / model.name / f"pooled.{region}.npz")
                 scored = score_sketch(sketch, self.names, self.settings)
-                if region == "all" and sketch.kind != "multiclass":  # a mask of p > 0.5
+                if region == "all" and model.own_masks:
+                    _add_overlap(scored, self._pooled_own_dice(model.name))
+                elif region == "all" and sketch.kind != "multiclass":  # a mask of p > 0.5
                     _add_overlap(scored, self._pooled_dice(sketch))
                 for label, scores in scored.items():
                     model.pooled.append(Row(model.name, "pooled", region, label, scores))
@@ -88,6 +94,13 @@ class Collector:
         histograms = sketch.foreground.values()
         dice = [float(dice_at(histogram, 0.5)) for histogram in histograms]
         return {name: {"dice": d} for name, d in zip(self.names, dice, strict=True)}
+
+    def _pooled_own_dice(self, model: str) -> dict[str, dict[str, float]]:
+        counts = {name: self._own_counts[model, name] for name in self.names}
+        return {
+            name: {"dice": both / each if each else float("nan")}
+            for name, (both, each) in counts.items()
+        }
 
     def _misfit(self, result: CaseResult) -> str | None:
         """Return why a case cannot be added to those before it."""

@@ -21,8 +21,8 @@ DEFINITIONS = {
     "sharpness": "Mean of p(1-p): the Brier score if these probabilities were calibrated.",
     "auroc": "Area under the ROC curve: the chance that a voxel of the structure ranks higher.",
     "average_precision": "Precision averaged over the structure's voxels, each at its own rank.",
-    "dice": "Dice of the hard mask (p > 0.5, or the largest class), of whole cases. NaN if mask "
-    "and label are both empty.",
+    "dice": "Dice of the hard mask (p > 0.5, or the largest class; of gradsurge predict the mask "
+    "it wrote), of whole cases. NaN if mask and label are both empty.",
     "nsd": "Normalised surface distance: share of both surfaces within the tolerance.",
     "hd95": "95th percentile of the distance between the surfaces, in mm.",
 }

@@ -69,6 +69,7 @@ def _model(model: ModelResult, evaluation: Evaluation) -> dict[str, Any]:
         per_case.setdefault(region, {}).setdefault(label, {})[name] = asdict(mean)
     return {
         "folder": str(model.folder),
+        "masks": "listed in predictions.json" if model.own_masks else "of the maps",
         "cases": len(model.cases),
         "problems": len(model.problems),
         "mean_over_cases": per_case,

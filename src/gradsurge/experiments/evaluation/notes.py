@@ -13,7 +13,11 @@ def notes_of(evaluation: Evaluation, tasks: Sequence[CaseTask], images: Path | N
     """Return a line for each thing that looks like a mistake of the caller's."""
     scored = {(m.name, case) for m in evaluation.models.values() for case in m.cases}
     of_scores = [task for task in tasks if (task.model, task.case) in scored]
-    notes = []
+    notes = [
+        f"{m.name}: Dice and lesions are of the masks that gradsurge predict wrote, not of p > 0.5"
+        for m in evaluation.models.values()
+        if m.own_masks and m.cases
+    ]
     if evaluation.settings.logits:
         notes += _doubtful_logits(of_scores)
     if images is not None:

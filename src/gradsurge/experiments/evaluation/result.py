@@ -80,6 +80,7 @@ class ModelResult:
 
     Attributes:
         folder: where the predictions came from.
+        own_masks: whether Dice and lesions are of masks that the folder brings, and not of p > 0.5.
         cases: names of the cases that were scored, in natural order.
         rows: a row a case, region and structure.
         pooled: the same of all voxels of all cases together (``case`` is "pooled").
@@ -93,6 +94,7 @@ class ModelResult:
 
     name: str
     folder: Path
+    own_masks: bool = False
     cases: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     pooled: list[Row] = field(default_factory=list)

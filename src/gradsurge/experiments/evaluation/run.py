@@ -12,6 +12,7 @@ from gradsurge.experiments.evaluation.case import CaseResult, CaseTask, evaluate
 from gradsurge.experiments.evaluation.collect import Collector
 from gradsurge.experiments.evaluation.looks import worst_looks
 from gradsurge.experiments.evaluation.notes import notes_of
+from gradsurge.experiments.evaluation.own_masks import own_masks
 from gradsurge.experiments.evaluation.result import Evaluation, ModelResult, Problem
 from gradsurge.experiments.evaluation.scoring import headline_scores
 from gradsurge.experiments.evaluation.settings import Settings
@@ -41,8 +42,10 @@ def find_tasks(
         matching = match_cases(find_files(folder, cases=label_files), label_files)
         results[name] = ModelResult(name, folder)
         results[name].problems += [Problem(name, *problem) for problem in matching.problems]
+        own = own_masks(folder, [m.name for m in matching.cases], settings)
+        results[name].own_masks = bool(own)
         tasks += [
-            CaseTask(name, m.name, m.prediction, m.label, masks.get(m.name, ()))
+            CaseTask(name, m.name, m.prediction, m.label, masks.get(m.name, ()), own.get(m.name))
             for m in matching.cases
         ]
     return results, tasks

@@ -16,6 +16,8 @@ _SHARED = {
     "label_sets": "regions",
     "settings": "preprocessing",
 }
+# Settings that say nothing of images: which numbers the foreground has in the source's labels.
+_OF_LABELS = ("foreground",)
 
 
 def check_ensemble(predictors: Sequence[Predictor]) -> None:
@@ -55,10 +57,21 @@ def preparation_difference(one: DatasetFile, two: DatasetFile) -> str | None:
     for field, words in _SHARED.items():
         if field == "settings" and one.name not in DATASETS:
             continue
-        mine, its = _listed(getattr(one, field)), _listed(getattr(two, field))
+        mine, its = (_listed(_compared(facts, field)) for facts in (one, two))
         if mine != its:
             return f"their {words} differ, {_difference(mine, its)}"
     return None
+
+
+def _compared(facts: DatasetFile, field: str) -> Any:
+    """Return what is compared: of the settings those that make the image what it is."""
+    value = getattr(facts, field)
+    if field != "settings":
+        return value
+    kept = {name: v for name, v in value.items() if name not in _OF_LABELS}
+    if kept.get("ending") == ".nii":  # the same file, packed or not
+        kept["ending"] = ".nii.gz"
+    return kept
 
 
 def _listed(value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradsurge.data.formats import suffix_of
 from gradsurge.data.formats.faults import reading
-from gradsurge.data.formats.nifti import read_nifti_header
+from gradsurge.data.formats.nifti import affine_in_mm, read_nifti_header
 from gradsurge.data.grid import Grid
 
 _SCANNER = 1  # NIfTI's code for coordinates of the scanner, which DICOM has
@@ -43,21 +43,34 @@ class Frame:
 def frame_of(source: Path | None, grid: Grid | None, spacing: Sequence[float]) -> Frame:
     """Return the frame of a case.
 
-    A NIfTI source gives its own header, bit by bit. A DICOM series, or a source that is gone,
-    gives the affine. An image without source, a phantom, has its spacing alone.
+    A NIfTI source gives its own header, bit by bit. A DICOM series, or a source that is gone or no
+    longer the one a store was prepared from, gives the affine. An image without source, a phantom,
+    has its spacing alone.
 
     Raises:
         CaseError: the source's header cannot be read.
     """
     if source is not None and suffix_of(source) in (".nii", ".nii.gz") and source.is_file():
         with reading(source, "NIfTI"):
-            header = read_nifti_header(source).header
-        return Frame(_bare(header), "header of the input")
+            image = read_nifti_header(source)
+            same = grid is None or _is_of(image, source, grid)
+        if same:
+            return Frame(_bare(image.header), "header of the input")
     if grid is None:
         return Frame(_made(np.diag([*spacing, *[1.0] * (4 - len(spacing))])), "spacing alone")
     if grid.source_affine is not None:
         return Frame(_made(np.array(grid.source_affine)), "affine of the input")
     return Frame(None, "pixels of the input")
+
+
+def _is_of(image: Any, source: Path, grid: Grid) -> bool:
+    """Tell whether nibabel's image still has the shape and affine that the case had."""
+    axes = len(grid.source_shape)
+    if tuple(image.shape[:axes]) != grid.source_shape or set(image.shape[axes:]) - {1}:
+        return False
+    affine = grid.source_affine
+    now = affine_in_mm(image, source)
+    return affine is None or bool(np.allclose(now, np.array(affine), atol=1e-6))
 
 
 def _bare(header: Any) -> Any:

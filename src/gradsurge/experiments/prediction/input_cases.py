@@ -84,8 +84,8 @@ def _of_store(store: Store, dataset: DatasetFile, split: str | None) -> InputCas
     difference = preparation_difference(store.dataset, dataset)
     if difference is not None:
         raise ValueError(
-            f"{shown(store.path)}: is not prepared as the run's store was: {difference}; prepare "
-            f"it in the same way"
+            f"{shown(store.path)}: is not prepared as the run's store was: {difference}; predict "
+            f"its raw images, which are then prepared as the run needs them"
         )
     names = store.cases if split is None else store.split(split)
     if not names:

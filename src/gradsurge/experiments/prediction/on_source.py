@@ -1,10 +1,20 @@
 """One channel at a time, or a mask, from the grid of the prepared image to that of its source."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gradsurge.data.grid import Grid
-from gradsurge.data.preprocessing import to_source, turned_back, turned_shape
+from gradsurge.data.preprocessing import (
+    slab_to_source,
+    source_slabs,
+    to_source,
+    turned,
+    turned_back,
+    turned_shape,
+)
+from gradsurge.experiments.prediction.mask_rule import MaskRule
 
 
 def channel_on_source(
@@ -44,6 +54,28 @@ def mask_on_source(mask: NDArray[np.uint8], grid: Grid | None) -> NDArray[np.uin
     whole[inside] = mask[cut]
     view: NDArray[np.uint8] = turned_back(whole, grid.axes, grid.flips)
     return view
+
+
+def decided_on_source(
+    raw: Sequence[NDArray[np.float32]], rule: MaskRule, grid: Grid | None
+) -> NDArray[np.uint8]:
+    """Return the mask (*S) on the source of probabilities (*T) of each class or region.
+
+    A slab at a time: neither probabilities nor what a rule notes of them is held for all voxels.
+    """
+    if grid is None:
+        whole = rule.new_mask(raw[0].shape)
+        for index, p in enumerate(raw):
+            whole.add(index, p)
+        return whole.finished()
+    mask = np.empty(grid.source_shape, np.uint8)
+    in_turn = turned(mask, grid.axes, grid.flips)
+    for rows in source_slabs(grid):
+        slab = rule.new_mask(in_turn[rows].shape)
+        for index, p in enumerate(raw):
+            slab.add(index, np.clip(slab_to_source(p, grid, rows), 0.0, 1.0))
+        in_turn[rows] = slab.finished()
+    return mask
 
 
 def keeps_voxels(grid: Grid | None) -> bool:

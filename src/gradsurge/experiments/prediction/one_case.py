@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from gradsurge.data.grid import Grid
 from gradsurge.data.prepared import PreparedImage
 from gradsurge.experiments.prediction.frame import Frame, frame_of
-from gradsurge.experiments.prediction.hard_mask import HardMask
 from gradsurge.experiments.prediction.input_cases import InputCase
+from gradsurge.experiments.prediction.listed_files import LABELS, MASKS
 from gradsurge.experiments.prediction.mask_rule import MaskRule
 from gradsurge.experiments.prediction.on_source import (
     channel_on_source,
+    decided_on_source,
     keeps_voxels,
     mask_on_source,
 )
@@ -28,9 +29,10 @@ from gradsurge.experiments.prediction.probabilities import (
     mean_probabilities,
     one_network,
 )
-from gradsurge.experiments.prediction.result_files import LABELS, MASKS
 from gradsurge.experiments.prediction.settings import PredictSettings
 from gradsurge.experiments.prediction.voxel_files import write_map, write_mask
+
+__all__ = ["LABELS", "MASKS", "CaseWork"]
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,11 @@ class CaseWork:
         shape = prepared.image.shape[1:] if grid is None else grid.source_shape
         del prepared  # the image: its memory is needed now
         files = self._files(case, frame, len(shape))
+        mask = self._mask(found, grid)
+        count = len(found.maps)
         with whole_files(*files.values()) as places:
-            mask = self.rule.new_mask(shape) if found.mask is None else None
-            channels = self._channels(found, grid, mask)
-            write_map(places[0], channels, len(found.maps), frame, self.settings.bits)
-            if found.mask is not None:
-                write_mask(places[1], mask_on_source(found.mask, grid), frame)
-            elif mask is not None:
-                write_mask(places[1], mask.finished(), frame)
+            write_map(places[0], self._channels(found, grid), count, frame, self.settings.bits)
+            write_mask(places[1], mask, frame)
             if case.label is not None:
                 write_mask(places[2], case.label(), frame)
         return {
@@ -97,16 +96,19 @@ class CaseWork:
             return one_network(self.predictors[0], image, self.rule, settings, device, on_share)
         return mean_probabilities(self.predictors, image, settings, device, on_share)
 
+    def _mask(self, found: CaseProbabilities, grid: Grid | None) -> NDArray[np.uint8]:
+        """Return the mask on the source's grid; raw probabilities are not needed after it."""
+        if found.mask is not None:
+            return mask_on_source(found.mask, grid)
+        mask = decided_on_source(found.raw, self.rule, grid)
+        found.raw.clear()
+        return mask
+
     def _channels(
-        self, found: CaseProbabilities, grid: Grid | None, mask: HardMask | None
+        self, found: CaseProbabilities, grid: Grid | None
     ) -> Iterator[NDArray[np.float32]]:
-        """Yield the channels of the map on the source's grid; raw ones go into the mask."""
+        """Yield the channels of the map on the source's grid, and let each go."""
         background = len(found.maps) - len(self.rule.task.names)
-        same = found.raw is not None and np.shares_memory(found.maps[-1:], found.raw[-1:])
-        for index, channel in enumerate(found.maps):
+        for index in range(len(found.maps)):
             # Where the image was cropped away there is background, and certainly.
-            on_source = channel_on_source(channel, grid, float(index < background))
-            if mask is not None and found.raw is not None and index >= background:
-                raw = found.raw[index - background]
-                mask.add(index - background, on_source if same else channel_on_source(raw, grid))
-            yield on_source
+            yield channel_on_source(found.maps.pop(0), grid, float(index < background))

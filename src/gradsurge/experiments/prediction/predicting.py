@@ -11,14 +11,13 @@ from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.store import only_writer
 from gradsurge.experiments.prediction.ensemble import check_ensemble, ensemble_thresholds
 from gradsurge.experiments.prediction.input_cases import InputCase, find_cases
+from gradsurge.experiments.prediction.listed_files import LABELS, MASKS
 from gradsurge.experiments.prediction.mask_rule import mask_rule
 from gradsurge.experiments.prediction.one_case import CaseWork
 from gradsurge.experiments.prediction.partial_file import remove_partial
 from gradsurge.experiments.prediction.predictor import Predictor, predictor_of
 from gradsurge.experiments.prediction.record import Record, describe
 from gradsurge.experiments.prediction.result_files import (
-    LABELS,
-    MASKS,
     check_room,
     earlier_files,
     possible_files,

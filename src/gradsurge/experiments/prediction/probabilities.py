@@ -25,15 +25,16 @@ class CaseProbabilities:
     """Probabilities on the grid of the prepared image, float32.
 
     Attributes:
-        maps: (K, *S) as they are written: the foreground alone where there is one class, else all
-            classes with the background, or all regions.
-        raw: (F, *S), the uncorrected ones of the foreground classes or regions. The same memory as
-            in ``maps`` where nothing was corrected; None where the mask is decided.
+        maps: (*S) of each channel as it is written: the foreground alone where there is one class,
+            else all classes with the background, or all regions. Each has its own memory, so that
+            one can be let go when it is written.
+        raw: (*S), the uncorrected ones of the foreground classes or regions. The same memory as
+            in ``maps`` where nothing was corrected; empty where the mask is decided.
         mask: class numbers (*S), uint8; None where it is to be decided on another grid.
     """
 
-    maps: NDArray[np.float32]
-    raw: NDArray[np.float32] | None
+    maps: list[NDArray[np.float32]]
+    raw: list[NDArray[np.float32]]
     mask: NDArray[np.uint8] | None
 
 
@@ -56,20 +57,21 @@ def one_network(
     are those of `mean_probabilities`, and how the mask is decided.
     """
     task, shape = predictor.task, image.shape[1:]
-    maps = torch.empty((len(map_names(task)), *shape))
+    maps = [torch.empty(shape) for _ in map_names(task)]
     mask = np.zeros(shape, np.uint8)
     for rows, logits in _slabs(predictor, image, settings, device):
         raw = task.probabilities(logits)
         found = (
             raw if predictor.correction is None else corrected(task, predictor.correction, logits)
         )
-        maps[:, rows] = found[-len(maps) :]
+        for channel, p in zip(maps, found[-len(maps) :], strict=True):
+            channel[rows] = p
         piece = rule.new_mask(raw.shape[1:])
-        for index, p in enumerate(task.foreground_of(raw).numpy()):
-            piece.add(index, p)
+        for index, foreground in enumerate(task.foreground_of(raw).numpy()):
+            piece.add(index, foreground)
         mask[rows] = piece.finished()
         on_share(logits.shape[1] / shape[0])
-    return CaseProbabilities(maps.numpy(), None, mask)
+    return CaseProbabilities([channel.numpy() for channel in maps], [], mask)
 
 
 def mean_probabilities(
@@ -94,18 +96,22 @@ def mean_probabilities(
         CaseError: a network returns NaN or infinite values.
     """
     task, shape = predictors[0].task, image.shape[1:]
-    foreground = len(task.names)
-    maps = torch.zeros((len(map_names(task)), *shape))
+    maps = [torch.zeros(shape) for _ in map_names(task)]
     told_apart = any(p.correction is not None for p in predictors)
-    raw = torch.zeros((foreground, *shape)) if told_apart else maps[-foreground:]
+    raw = [torch.zeros(shape) for _ in task.names] if told_apart else maps[-len(task.names) :]
     share = 1.0 / len(predictors)
     for predictor in predictors:
         for rows, logits in _slabs(predictor, image, settings, device):
-            maps[:, rows] += share * corrected(task, predictor.correction, logits)[-len(maps) :]
+            _add(corrected(task, predictor.correction, logits)[-len(maps) :], share, maps, rows)
             if told_apart:
-                raw[:, rows] += share * task.foreground_of(task.probabilities(logits))
+                _add(task.foreground_of(task.probabilities(logits)), share, raw, rows)
             on_share(share * logits.shape[1] / shape[0])
-    return CaseProbabilities(maps.numpy(), raw.numpy(), None)
+    return CaseProbabilities([m.numpy() for m in maps], [r.numpy() for r in raw], None)
+
+
+def _add(probabilities: Tensor, share: float, totals: Sequence[Tensor], rows: slice) -> None:
+    for total, p in zip(totals, probabilities, strict=True):
+        total[rows] += share * p
 
 
 def _slabs(

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 
 import gradsurge
-from gradsurge.data.store import replace_json
+from gradsurge.data.store import DatasetFile, replace_json
+from gradsurge.experiments.prediction.listed_files import FORMAT, NAME, VERSION
 from gradsurge.experiments.prediction.mask_rule import MaskRule
 from gradsurge.experiments.prediction.predictor import Predictor
 from gradsurge.experiments.prediction.probabilities import map_names
 from gradsurge.experiments.prediction.settings import PredictSettings
 from gradsurge.experiments.prediction.voxel_files import FULL_SCALE
 
-NAME = "predictions.json"
-FORMAT, VERSION = "gradsurge predictions", 1
+__all__ = ["NAME", "Record", "describe", "source_classes"]
 
 
 @dataclass
@@ -75,6 +75,7 @@ def describe(
             "channels": map_names(task),
             "kind": task.kind,
             "regions": dict(zip(task.names, map(list, task.regions), strict=False)) or None,
+            "source_classes": source_classes(predictors[0].dataset),
             "sum_to_1": sums,
             "type": "float32" if settings.bits == 32 else "uint16",
             "scale": 1.0 if settings.bits == 32 else 1.0 / FULL_SCALE,
@@ -96,3 +97,14 @@ def describe(
         },
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def source_classes(dataset: DatasetFile) -> dict[str, list[int]] | None:
+    """Return the foreground class -> its numbers in the source's label files, if they differ.
+
+    A store may have made one class of several, or of number 2: labels in the raw folder have not.
+    """
+    numbers = dataset.settings.get("foreground")
+    if not isinstance(numbers, list | tuple) or set(dataset.label_names) != {0, 1}:
+        return None
+    return None if list(numbers) == [1] else {dataset.label_names[1]: list(numbers)}

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def write_map(
         bits: 32 or 16.
     """
     dtype = np.dtype("<f4" if bits == 32 else "<u2")
-    stored = (channel if bits == 32 else _Scaled(channel) for channel in channels)
+    stored = iter(channels) if bits == 32 else map(_Scaled, channels)
     if frame.header is not None:
         slope = 1.0 if bits == 32 else 1.0 / FULL_SCALE
         _write_nifti(file, stored, count, frame.header, dtype, slope)
@@ -77,9 +78,12 @@ def _write_nifti(
     header.set_slope_inter(slope, 0.0)
     with file.open("wb") as raw, gzip.GzipFile("", "wb", _FAST, raw, mtime=0) as stream:
         header.write_to(stream)
-        for part in _chain(first, channels):
+        parts = chain([first], channels)
+        del first  # a large volume, and here only its shape was needed
+        for part in parts:
             for piece in _slices(part, dtype):
                 stream.write(piece)
+            del part  # or it would stay while the next is made
 
 
 def _slices(channel: Any, dtype: Any) -> Iterator[bytes]:
@@ -94,7 +98,7 @@ def _write_tiff(file: Path, channels: Iterator[Any], count: int, dtype: Any) -> 
     shape = first.shape if count == 1 else (count, *first.shape)
 
     def pages() -> Iterator[NDArray[Any]]:
-        for part in _chain(first, channels):
+        for part in chain([first], channels):
             for page in range(part.shape[0]) if part.ndim == 3 else [...]:
                 yield np.ascontiguousarray(part[page], dtype)
 
@@ -102,8 +106,3 @@ def _write_tiff(file: Path, channels: Iterator[Any], count: int, dtype: Any) -> 
     tifffile.imwrite(
         file, pages(), shape=shape, dtype=dtype, compression="zlib", photometric="minisblack"
     )
-
-
-def _chain(first: Any, others: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from others
