@@ -63,30 +63,6 @@ def test_the_command_line_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_demo_prints_a_table_and_draws_it(tmp_path):
-    result = run("demo", "--out", tmp_path / "new" / "directory")
-    assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
-    for word in ("cross-entropy", "Dice surgery", "corrected", "mean |p - r|", "0.98"):
-        assert word in result.stdout
-    png = tmp_path / "new" / "directory" / "equilibria.png"
-    assert png.stat().st_size > 1000
-    assert str(png) in result.stdout
-
-
-def test_demo_json(tmp_path):
-    result = run("demo", "--out", tmp_path, "--json")
-    assert result.returncode == 0, result.stderr
-    found = json.loads(result.stdout)
-    r = found["ratios"]
-    assert found["probabilities"]["ce"] == pytest.approx(r, abs=1e-3)
-    assert found["probabilities"]["corrected"] == pytest.approx(r, abs=1e-3)
-    assert all(min(p, 1 - p) < 1e-2 for p in found["probabilities"]["dice"])
-    assert found["mean_error"]["corrected"] < 1e-3 < found["mean_error"]["dice-surgery"]
-    assert found["shift"] > 0
-    assert all(Path(f).is_file() for f in found["files"])
-
-
 def test_figures_theory_writes_what_it_prints(tmp_path):
     result = run("figures", "theory", "--out", tmp_path)
     assert result.returncode == 0, result.stderr
@@ -117,8 +93,9 @@ def test_out_must_not_be_a_file(tmp_path, arguments):
 
 
 def test_a_file_that_cannot_be_written_is_a_failure_in_one_line(tmp_path):
-    (tmp_path / "equilibria.png").mkdir()
-    assert_one_line_error(run("demo", "--out", tmp_path), 1, "equilibria.png")
+    (tmp_path / "partials.png").mkdir()
+    result = run("figures", "theory", "--format", "png", "--out", tmp_path)
+    assert_one_line_error(result, 1, "partials.png")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """``gradsurge demo``: the main job on phantoms, or on a raw folder of nnU-Net."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,6 +22,7 @@ def demo(
             metavar="DIR",
             help="Folder for everything; runs/demo, with a suffix for other presets or data, if "
             "left out.",
+            callback=lambda out: out and check_directory(out),
         ),
     ] = None,
     preset: Annotated[
@@ -42,6 +42,10 @@ def demo(
         int | None, typer.Option(help="Of each training; the preset's if left out.", min=1)
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Of the computation; 1 is fastest where others use the cores.", min=1),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Remove an older demo in the folder first.")
     ] = False,
@@ -62,6 +66,10 @@ def demo(
     with watcher.shown():
         from gradsurge.experiments.demo import plan_phantoms, plan_real, smoke
 
+        if threads is not None:
+            import torch
+
+            torch.set_num_threads(threads)
         if data is None:
             plan = plan_phantoms(preset or "2d", seed, steps)
         else:
@@ -89,7 +97,6 @@ def _run(
     plan: "DemoPlan", out: Path, overwrite: bool, device: str, watcher: StageBar | StageLines
 ) -> tuple["DemoResult", list[str]]:
     """Run the demo and write its pages; mistakes and interruptions are one line."""
-    from gradsurge.cli.train_work import default_workers
     from gradsurge.experiments.demo import DemoStopped, run_demo
     from gradsurge.experiments.preparation import DiskFull
     from gradsurge.experiments.stopping import sigterm_interrupts
@@ -104,7 +111,6 @@ def _run(
                 overwrite=overwrite,
                 watcher=watcher,
                 device=device,
-                workers=default_workers(os.environ, os.cpu_count() or 1),
             )
             watcher.stage("drawing", 1)
             files = write_pages(result)

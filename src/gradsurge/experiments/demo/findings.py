@@ -1,0 +1,105 @@
+"""What a demo shows, in two sentences made of its numbers: also if it does not show what it should.
+
+Dice surgery should have at most half the NLL of Dice and, corrected, at most half the ECE, at a
+Dice score that is no more than a point lower.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gradsurge.experiments.demo.compared import CORRECTED, PLAIN, POSTERIOR, SURGERY
+from gradsurge.experiments.demo.result import ScoreRow
+
+HALF, POINT = 0.5, 1.0
+_ALIKE = 0.98  # a ratio above it is no difference
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Surgery against Dice; NaN where something is missing.
+
+    Attributes:
+        nll_ratio: NLL of surgery, uncorrected, over that of Dice.
+        ece_ratio: ECE of surgery, corrected, over that of Dice.
+        dsc_difference: points of DSC that surgery is above Dice.
+    """
+
+    nll_ratio: float
+    ece_ratio: float
+    dsc_difference: float
+
+    @property
+    def holds(self) -> dict[str, bool]:
+        """What the demo is meant to show, and whether it did."""
+        return {
+            "NLL at most half": self.nll_ratio <= HALF,
+            "ECE corrected at most half": self.ece_ratio <= HALF,
+            "DSC no more than a point lower": self.dsc_difference >= -POINT,
+        }
+
+
+def find(rows: Mapping[str, ScoreRow]) -> Findings:
+    """Compare the lines of a table."""
+    plain, surgery, corrected = rows[PLAIN], rows[SURGERY], rows.get(CORRECTED)
+    return Findings(
+        nll_ratio=_ratio(surgery.nll, plain.nll),
+        ece_ratio=math.nan if corrected is None else _ratio(corrected.ece, plain.ece),
+        dsc_difference=surgery.dsc - plain.dsc,
+    )
+
+
+def sentences(rows: Mapping[str, ScoreRow]) -> tuple[str, str]:
+    """Return two sentences: masks and NLL as trained; calibration after the correction."""
+    found = find(rows)
+    plain, surgery = rows[PLAIN], rows[SURGERY]
+    masks = (
+        f"{_masks(found.dsc_difference)} (DSC {surgery.dsc:.1f} with surgery, {plain.dsc:.1f} with "
+        f"Dice)"
+    )
+    nll = f"NLL {surgery.nll:.4f} against {plain.nll:.4f}"
+    return f"{masks}, and {_nll(found.nll_ratio)}: {nll}.", _second(rows, found)
+
+
+def _masks(difference: float) -> str:
+    if math.isnan(difference):
+        return "The masks cannot be compared"
+    if abs(difference) <= POINT:
+        return "The masks are equally good"
+    return f"Surgery's masks are {'better' if difference > 0 else 'worse'}"
+
+
+def _nll(ratio: float) -> str:
+    if ratio <= HALF:
+        return f"surgery's probabilities are far better, at {ratio:.0%} of Dice's NLL"
+    if ratio < _ALIKE:
+        return f"surgery's probabilities are better, yet at {ratio:.0%} of Dice's NLL, not at half"
+    return "surgery's probabilities are not better than Dice's here"
+
+
+def _second(rows: Mapping[str, ScoreRow], found: Findings) -> str:
+    plain, corrected = rows[PLAIN], rows.get(CORRECTED)
+    if corrected is None:
+        return "There is no closed-form correction: the training measured no shift to take away."
+    ece = f"ECE {corrected.ece:.5f} against {plain.ece:.5f}"
+    start = "With the closed-form correction, which is fitted on nothing,"
+    if found.ece_ratio < _ALIKE:
+        half = "" if found.ece_ratio <= HALF else ", not half of it"
+        words = f"its calibration error is {found.ece_ratio:.0%} of Dice's{half}: {ece}"
+    else:
+        words = f"its calibration error is not below Dice's here: {ece}"
+    return f"{start} {words}{_floor(rows)}."
+
+
+def _floor(rows: Mapping[str, ScoreRow]) -> str:
+    truth, plain, corrected = rows.get(POSTERIOR), rows[PLAIN], rows.get(CORRECTED)
+    if truth is None or corrected is None or corrected.rms is None or plain.rms is None:
+        return ""
+    return (
+        f" (the true posterior itself: {truth.ece:.5f}), and its probabilities are "
+        f"{corrected.rms:.4f} from the true posterior, Dice's {plain.rms:.4f} (root mean square)"
+    )
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below else math.nan

@@ -1,0 +1,198 @@
+"""``gradsurge demo`` as a user types it, at a size that shows nothing but that it works."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+import pytest
+from rich.console import Console
+
+from gradsurge.cli import main
+from gradsurge.cli.demo_progress import StageBar, StageLines
+from gradsurge.experiments.demo import trainings
+from tests.experiments.prediction.fakes import raw_tree
+
+ROWS = ("cross-entropy", "Dice", "Dice surgery", "  corrected", "true posterior")
+
+
+class Result(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def call(*arguments):
+    """The command in this process: what a new one needs to import takes seconds each time."""
+    before = sys.argv
+    sys.argv = ["gradsurge", "demo", *map(str, arguments)]
+    try:
+        main()
+    except SystemExit as end:
+        return end.code
+    finally:
+        sys.argv = before
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments):
+        capsys.readouterr()
+        return Result(call(*arguments), *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli-demo") / "demo"
+    assert call("--tiny", "--out", out) == 0
+    return out
+
+
+def one_line(result, code, *words):
+    assert result.returncode == code, result
+    assert result.stdout == ""
+    (line,) = [text for text in result.stderr.splitlines() if not re.match(r"\d/7 ", text)]
+    assert line.startswith("gradsurge: error: ")
+    for word in words:
+        assert word in line
+
+
+def test_the_same_command_again_prints_the_same_table(run, done):
+    result = run("--tiny", "--out", done)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert max(len(line) for line in lines if str(done) not in line) <= 80
+    for name in ROWS:
+        (line,) = [text for text in lines if text.startswith(f" {name} ")]
+        assert len(re.findall(r"\d\.\d+", line)) == 7  # none cut off
+    text = " ".join(result.stdout.split())
+    assert re.search(r"masks made of uncorrected probabilities .* Dice surgery p > 0\.\d\d", text)
+    for sentence in json.loads((done / "results.json").read_text())["says"]:
+        assert sentence in text
+    assert f"Report: {done / 'report.html'}" in result.stdout
+    told = [line for line in result.stderr.splitlines() if line.startswith(("1/7", "3/7", "7/7"))]
+    assert told == ["1/7 preparing the cases", "3/7 training Dice", "7/7 drawing"]
+
+
+def test_json_is_what_is_kept(run, done):
+    result = run("--tiny", "--out", done, "--json")
+    assert result.returncode == 0
+    printed, stored = json.loads(result.stdout), json.loads((done / "results.json").read_text())
+    files = printed.pop("files")
+    assert printed == stored
+    assert files == [str(done / n) for n in ("report.html", "evaluation/report.html", "maps.png")]
+    assert all((done / file).is_file() for file in files)
+
+
+def test_another_demo_needs_another_folder_or_overwrite(run, done):
+    one_line(run("--tiny", "--out", done, "--seed", 1), 1, "seed 0, got 1", "--overwrite")
+    one_line(run("--out", done), 1, "cases 10, got 300")
+
+
+def test_three_dimensions(run, tmp_path):
+    result = run("--tiny", "--preset", "3d", "--out", tmp_path / "demo", "--overwrite")
+    assert result.returncode == 0, result.stderr
+    assert "true posterior" in result.stdout
+
+
+def test_real_data_have_no_posterior_and_faults_are_told(run, tmp_path):
+    raw = raw_tree(tmp_path / "raw", cases=[f"c{i}" for i in range(6)], shape=(16, 16, 16))
+    (raw / "imagesTr" / "c5_0000.nii.gz").write_bytes(b"no image")
+    result = run("--tiny", "--data", raw, "--out", tmp_path / "demo")
+    assert result.returncode == 1
+    assert "gradsurge: problem: c5: " in result.stderr
+    assert "|p-q|" not in result.stdout
+    assert "Dice surgery" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--data", "{tmp}/none"), "none"),
+        (("--data", "{tmp}", "--preset", "2d"), "--preset is for phantoms"),
+        (("--preset", "4d"), "4d"),
+        (("--steps", "0"), "--steps"),
+    ],
+)
+def test_bad_usage(run, tmp_path, arguments, word):
+    typed = [text.format(tmp=tmp_path) for text in arguments]
+    one_line(run(*typed, "--out", tmp_path / "demo"), 2, word)
+    assert not (tmp_path / "demo").exists()
+
+
+def test_a_folder_that_is_not_nnu_nets(run, tmp_path):
+    (tmp_path / "raw").mkdir()
+    one_line(run("--data", tmp_path / "raw", "--out", tmp_path / "demo"), 1, "dataset.json")
+
+
+def test_foreign_files_are_left_alone(run, tmp_path):
+    (tmp_path / "report.html").write_text("mine")
+    one_line(run("--tiny", "--out", tmp_path, "--overwrite"), 1, "report.html", "not of a demo")
+    assert (tmp_path / "report.html").read_text() == "mine"
+
+
+def test_ctrl_c_between_trainings_is_one_line(run, tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainings, "plan_run", interrupt)
+    one_line(run("--tiny", "--out", tmp_path / "demo"), 1, "the same command goes on from there")
+
+
+def test_a_stopped_training_goes_on_with_the_same_command(run, tmp_path):
+    out = tmp_path / "demo"
+    command = [sys.executable, "-m", "gradsurge", "demo", "--tiny", "--out", str(out)]
+    command += ["--steps", "9"]  # of no matter: --tiny says how many
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    deadline = time.monotonic() + 120
+    while not (out / "runs" / "ce" / "config.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "the same command goes on from there" in said.splitlines()[-1]
+    assert "Traceback" not in said
+    result = run("--tiny", "--out", out)
+    assert result.returncode == 0, result.stderr
+
+
+def test_lines_of_a_log_come_now_and_then(capsys):
+    now = [0.0]
+    lines = StageLines(2, every=10.0, clock=lambda: now[0])
+    lines.stage("training", 100)
+    for step in range(1, 6):
+        now[0] += 4.0
+        lines.done(step, "loss 0.5")
+    lines.stage("measuring", 3)
+    assert capsys.readouterr().err.splitlines() == [
+        "1/2 training",
+        "    3 of 100: loss 0.5",
+        "2/2 measuring",
+    ]
+
+
+def test_a_terminal_keeps_a_line_for_every_stage(tmp_path):
+    with (tmp_path / "tty").open("w+") as file:
+        console = Console(file=file, force_terminal=True, width=80)
+        bar = StageBar(console, 2)
+        with bar.shown():
+            bar.stage("preparing", 1)
+            bar.stage("preparing", 30)
+            bar.done(30)
+            bar.stage("training", 9)
+            bar.done(9, "loss 0.5, Dice 0.8")
+            bar.finish()
+        file.seek(0)
+        text = file.read()
+    assert len(re.findall(r"1/2 preparing: 0 s\n", text)) == 1
+    assert len(re.findall(r"2/2 training: 0 s, loss 0.5, Dice 0.8\n", text)) == 1

@@ -1,0 +1,71 @@
+"""One budget for all losses, and a folder that knows which demo it holds."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gradsurge.experiments.demo.compared import LOSSES
+from gradsurge.experiments.demo.folder import enter_folder
+from gradsurge.experiments.demo.plan import PRESETS, plan_phantoms, plan_real, smoke
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_only_the_loss_differs_between_trainings(preset):
+    requests = [plan_phantoms(preset, 3).of_loss(loss) for loss in LOSSES]
+    assert [request.loss for request in requests] == ["ce", "dice", "dice-surgery"]
+    assert {json.dumps(vars(replace(r, loss="")), default=str) for r in requests} == {
+        json.dumps(vars(replace(requests[0], loss="")), default=str)
+    }
+    assert requests[0].training["seed"] == 3
+    assert requests[0].loss_options == {}
+
+
+def test_steps_are_those_asked_for():
+    assert plan_phantoms("2d", 0, 7).of_loss("ce").training["steps"] == 7
+    assert plan_phantoms("2d", 0).of_loss("ce").training["steps"] > 100
+
+
+def test_an_unknown_preset_is_refused():
+    with pytest.raises(ValueError, match="preset: unknown '4d'; known: 2d, 3d"):
+        plan_phantoms("4d", 0)
+
+
+def test_plans_survive_json(tmp_path):
+    for plan in (plan_phantoms("3d", 1), smoke(plan_phantoms("2d", 0)), plan_real(tmp_path, 0)):
+        assert plan.differs_from(json.loads(json.dumps(plan.to_json()))) is None
+
+
+def test_the_same_demo_goes_on_and_another_does_not(tmp_path):
+    plan = plan_phantoms("2d", 0)
+    enter_folder(tmp_path / "demo", plan, overwrite=False)
+    (tmp_path / "demo" / "runs").mkdir()
+    enter_folder(tmp_path / "demo", plan, overwrite=False)
+    with pytest.raises(ValueError, match=r"with seed 0, got 1; .*--overwrite"):
+        enter_folder(tmp_path / "demo", plan_phantoms("2d", 1), overwrite=False)
+    with pytest.raises(ValueError, match=r"training\.steps"):
+        enter_folder(tmp_path / "demo", plan_phantoms("2d", 0, 5), overwrite=False)
+    assert (tmp_path / "demo" / "runs").exists()
+
+
+def test_overwriting_removes_the_older_demo_and_nothing_else(tmp_path):
+    enter_folder(tmp_path, plan_phantoms("2d", 0), overwrite=False)
+    for name in ("runs", "store"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    (tmp_path / "mine.txt").write_text("mine")
+    enter_folder(tmp_path, plan_phantoms("2d", 1), overwrite=True)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["demo.json", "mine.txt"]
+    enter_folder(tmp_path, plan_phantoms("2d", 1), overwrite=False)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_not_of_a_demo_is_never_touched(tmp_path, overwrite):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "mine").write_text("mine")
+    with pytest.raises(ValueError, match="holds store, which is not of a demo"):
+        enter_folder(tmp_path, plan_phantoms("2d", 0), overwrite=overwrite)
+    (tmp_path / "demo.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"demo\.json: not the plan of a demo"):
+        enter_folder(tmp_path, plan_phantoms("2d", 0), overwrite=overwrite)
+    assert (tmp_path / "store" / "mine").read_text() == "mine"
