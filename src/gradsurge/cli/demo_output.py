@@ -45,7 +45,7 @@ def print_demo(result: "DemoResult", files: Sequence[str], as_json: bool) -> Non
     console.print()
     typer.echo(f"Report: {files[0]}")
     beside = [str(Path(file).relative_to(result.out)) for file in files[1:]]
-    typer.echo(f"Beside it: {', '.join(beside)}; runs, to look at with gradsurge show")
+    typer.echo(f"Beside it: {', '.join(beside)}, runs (see gradsurge show)")
 
 
 def fail(reason: object, error: BaseException | None = None) -> NoReturn:

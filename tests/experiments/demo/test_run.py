@@ -136,3 +136,13 @@ def test_without_an_equilibrium_there_is_no_corrected_line(finished, monkeypatch
     again = run_demo(finished.plan, tmp_path / "demo")
     assert CORRECTED not in again.rows
     assert len(again.rows) == 4
+
+
+def test_three_dimensions_go_the_same_way(tmp_path):
+    result = run_demo(smoke(plan_phantoms("3d", 0)), tmp_path / "demo")
+    assert list(result.rows) == list(FOLDERS)
+    assert result.evaluation.dimensions == 3
+    (look, *_) = result.looks
+    label = np.asarray(nibabel.load(tmp_path / "demo" / "labels" / f"{look.case}.nii.gz").dataobj)
+    fullest = label[..., label.sum(axis=(0, 1)).argmax()]
+    assert np.array_equal(look.label, np.flip(fullest.T, 0) == 1)

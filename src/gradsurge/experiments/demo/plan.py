@@ -52,28 +52,36 @@ class DemoPlan:
 
 # Whole cases as patches: every batch has foreground, at the share that test cases have. All is
 # said, so that other defaults of `gradsurge train` do not make it another demo.
+_TRAINING: dict[str, Any] = {
+    "steps": 800,
+    "optimiser": "adamw",
+    "learning_rate": 5e-3,
+    "weight_decay": 1e-2,
+    "warmup": 40,
+    "validate_every": 200,
+    "checkpoint_every": 200,
+}
 _REQUEST: dict[str, Any] = {
     "model": "residual-unet",
     "model_options": {"features": 16, "cap": 64, "resolution": "half"},
     "patches": {"batch": 2},
     "augmentation": "light",
-    "training": {
-        "steps": 900,
-        "optimiser": "adamw",
-        "learning_rate": 5e-3,
-        "weight_decay": 1e-2,
-        "warmup": 40,
-        "validate_every": 225,
-        "checkpoint_every": 225,
-    },
+    "training": _TRAINING,
     "validation_cases": 16,
 }
 PRESETS: dict[str, DemoPlan] = {
     "2d": DemoPlan(
-        seed=0, phantom="lesions-2d", cases=300, request={**_REQUEST, "patch": [128, 128]}
+        seed=0, phantom="lesions-2d", cases=400, request={**_REQUEST, "patch": [128, 128]}
     ),
     "3d": DemoPlan(
-        seed=0, phantom="lesions-3d", cases=150, request={**_REQUEST, "patch": [48, 48, 32]}
+        seed=0,
+        phantom="lesions-3d",
+        cases=200,
+        request={
+            **_REQUEST,
+            "patch": [48, 48, 32],
+            "training": {**_TRAINING, "steps": 400, "validate_every": 100, "checkpoint_every": 100},
+        },
     ),
 }
 
