@@ -1,6 +1,5 @@
 """``gradsurge demo``: the main job on phantoms, or on a raw folder of nnU-Net."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +12,7 @@ from gradsurge.cli.output import check_directory
 if TYPE_CHECKING:
     from gradsurge.experiments.demo import DemoPlan, DemoResult
 
-_STAGES = 5  # preparing, training, predicting, measuring, drawing
+_STAGES = 7  # preparing, three trainings, predicting, measuring, drawing
 
 
 def demo(
@@ -43,12 +42,10 @@ def demo(
         int | None, typer.Option(help="Of each training; the preset's if left out.", min=1)
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs", "-j", help="Trainings at a time; 0: all on several cores, else one.", min=0
-        ),
-    ] = 0,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Of the computation; 1 is fastest where others use the cores.", min=1),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Remove an older demo in the folder first.")
     ] = False,
@@ -69,11 +66,15 @@ def demo(
     with watcher.shown():
         from gradsurge.experiments.demo import plan_phantoms, plan_real, smoke
 
+        if threads is not None:
+            import torch
+
+            torch.set_num_threads(threads)
         if data is None:
             plan = plan_phantoms(preset or "2d", seed, steps)
         else:
             plan = plan_real(data, seed, steps)
-        result, files = _run(smoke(plan) if tiny else plan, out, overwrite, device, jobs, watcher)
+        result, files = _run(smoke(plan) if tiny else plan, out, overwrite, device, watcher)
     print_demo(result, files, as_json)
     raise typer.Exit(1 if result.problems else 0)
 
@@ -93,18 +94,12 @@ def _default_folder(preset: str | None, data: Path | None) -> Path:
 
 
 def _run(
-    plan: "DemoPlan",
-    out: Path,
-    overwrite: bool,
-    device: str,
-    jobs: int,
-    watcher: StageBar | StageLines,
+    plan: "DemoPlan", out: Path, overwrite: bool, device: str, watcher: StageBar | StageLines
 ) -> tuple["DemoResult", list[str]]:
     """Run the demo and write its pages; mistakes and interruptions are one line."""
     from gradsurge.experiments.demo import DemoStopped, run_demo
     from gradsurge.experiments.preparation import DiskFull
     from gradsurge.experiments.stopping import sigterm_interrupts
-    from gradsurge.experiments.workers import WorkerError
     from gradsurge.report.demo.page import write_pages
     from gradsurge.training import TrainingError
 
@@ -116,7 +111,6 @@ def _run(
                 overwrite=overwrite,
                 watcher=watcher,
                 device=device,
-                jobs=jobs or _trainings_at_a_time(device),
             )
             watcher.stage("drawing", 1)
             files = write_pages(result)
@@ -125,14 +119,6 @@ def _run(
         fail(f"stopped at {error}, which is saved; the same command goes on from there", error)
     except KeyboardInterrupt as error:
         fail("stopped; the same command goes on from there", error)
-    except (ValueError, TrainingError, DiskFull, WorkerError) as error:
+    except (ValueError, TrainingError, DiskFull) as error:
         fail(error)
     return result, files
-
-
-def _trainings_at_a_time(device: str) -> int:
-    """Return three where cores can share them, one where all would share one accelerator."""
-    import torch
-
-    on_cores = device == "cpu" or (device == "auto" and not torch.cuda.is_available())
-    return 3 if on_cores and (os.cpu_count() or 1) > 1 else 1

@@ -38,7 +38,9 @@ class HeldOut:
     posterior: Path | None
 
 
-def prepare_store(plan: DemoPlan, out: Path, watcher: Watcher) -> tuple[Store, list[str]]:
+def prepare_store(
+    plan: DemoPlan, out: Path, watcher: Watcher, jobs: int = 1
+) -> tuple[Store, list[str]]:
     """Bring the store up to date; what is there already is kept.
 
     Returns:
@@ -64,6 +66,7 @@ def prepare_store(plan: DemoPlan, out: Path, watcher: Watcher) -> tuple[Store, l
         raw,
         out / STORE,
         seed=plan.seed,
+        jobs=jobs,
         on_tasks=on_tasks,
         on_case=on_case,
     )

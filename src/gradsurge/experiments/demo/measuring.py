@@ -19,6 +19,7 @@ def measure_all(
     held_out: HeldOut,
     task: Task,
     out: Path,
+    sketches: Path,
     watcher: Watcher,
 ) -> Evaluation:
     """Measure every line of the table, the true posterior among them where it is known.
@@ -28,6 +29,7 @@ def measure_all(
         held_out: the cases.
         task: what the models tell.
         out: folder of the demo.
+        sketches: folder for the sketches.
         watcher: told of the cases.
     """
     models = {row.name: out / PREDICTIONS / row.folder for row in rows}
@@ -45,6 +47,7 @@ def measure_all(
         held_out.labels,
         settings_of(task),
         images=held_out.images,
+        sketches=sketches,
         on_tasks=lambda n: watcher.stage("measuring", n),
         on_case=on_case,
     )

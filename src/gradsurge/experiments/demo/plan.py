@@ -53,13 +53,13 @@ class DemoPlan:
 # Whole cases as patches: every batch has foreground, at the share that test cases have. All is
 # said, so that other defaults of `gradsurge train` do not make it another demo.
 _TRAINING: dict[str, Any] = {
-    "steps": 1200,
+    "steps": 800,
     "optimiser": "adamw",
     "learning_rate": 5e-3,
     "weight_decay": 1e-2,
     "warmup": 40,
-    "validate_every": 300,
-    "checkpoint_every": 300,
+    "validate_every": 200,
+    "checkpoint_every": 200,
 }
 _REQUEST: dict[str, Any] = {
     "model": "residual-unet",
@@ -71,7 +71,7 @@ _REQUEST: dict[str, Any] = {
 }
 PRESETS: dict[str, DemoPlan] = {
     "2d": DemoPlan(
-        seed=0, phantom="lesions-2d", cases=500, request={**_REQUEST, "patch": [128, 128]}
+        seed=0, phantom="lesions-2d", cases=400, request={**_REQUEST, "patch": [128, 128]}
     ),
     "3d": DemoPlan(
         seed=0,

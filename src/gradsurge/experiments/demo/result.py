@@ -51,7 +51,7 @@ class DemoResult:
         split: on which the rows were measured.
         counts: split -> number of cases.
         training: what is said of the trainings: model, patch, steps, ...
-        minutes: the steps of each training took, by loss; they may have run at the same time.
+        minutes: of each training in this call, by loss; 0 for one that was there.
         correction: what the surgery run itself chose on its validation cases.
         evaluation: everything that ``gradsurge evaluate`` tells.
         looks: slices with all models side by side.

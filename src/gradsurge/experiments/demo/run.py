@@ -18,7 +18,6 @@ from gradsurge.experiments.demo.watcher import Unwatched, Watcher
 from gradsurge.experiments.evaluation import files
 from gradsurge.experiments.evaluation.result import Evaluation
 from gradsurge.experiments.evaluation.result_folder import new_results
-from gradsurge.experiments.runs.history import read_history
 
 
 def run_demo(
@@ -28,6 +27,7 @@ def run_demo(
     overwrite: bool = False,
     watcher: Watcher | None = None,
     device: str = "auto",
+    workers: int = 0,
     jobs: int = 1,
 ) -> DemoResult:
     """Prepare, train, predict and measure.
@@ -41,23 +41,23 @@ def run_demo(
         overwrite: whether an older demo in the folder is removed first.
         watcher: told of the progress.
         device: "auto", "cpu", "cuda", ...
-        jobs: trainings at a time, each in a process of its own with one thread if several.
+        workers: processes that make patches.
+        jobs: processes that prepare cases.
 
     Raises:
         ValueError: the folder holds another demo or something else, or the data cannot be used.
         DemoStopped: a signal came while a model was trained.
         TrainingError: the data, the validation or the disk failed.
-        WorkerError: a process died.
     """
     began, watcher = time.monotonic(), watcher or Unwatched()
     enter_folder(out, plan, overwrite=overwrite)
-    store, problems = prepare_store(plan, out, watcher)
+    store, problems = prepare_store(plan, out, watcher, jobs)
     held_out = write_held_out(store, out)
-    runs = train_all(plan, store, out, watcher, device=device, jobs=jobs)
+    runs = train_all(plan, store, out, watcher, device=device, workers=workers)
     first = next(iter(runs.values())).config
     rows, unpredicted = predict_all(held_out, out, watcher, device)
     with new_results(out / EVALUATION) as folder:
-        found = measure_all(rows, held_out, first.task, out, watcher)
+        found = measure_all(rows, held_out, first.task, out, folder / "sketches", watcher)
         files.write_metrics(found, folder / "metrics.json")
         files.write_cases(found, folder / "cases.csv")
     outcome = runs["dice-surgery"].outcome
@@ -68,7 +68,7 @@ def run_demo(
         split=held_out.split,
         counts={name: len(cases) for name, cases in store.splits.items()},
         training=training_facts(first),
-        minutes={loss: read_history(run.folder).minutes for loss, run in runs.items()},
+        minutes={loss: run.minutes for loss, run in runs.items()},
         correction="none" if outcome is None else outcome.correction,
         evaluation=found,
         looks=_looks(found, held_out),
