@@ -7,14 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from typing import NamedTuple
 
 import nibabel
 import numpy as np
 import pytest
 from PIL import Image
 
-from gradsurge.cli import main
 from gradsurge.data.datasets import DATASETS
 from gradsurge.data.phantoms import PHANTOMS
 from gradsurge.data.store import Store
@@ -23,25 +21,6 @@ from tests.data.store.fake import contents, times
 
 GRADSURGE = (sys.executable, "-m", "gradsurge")
 PHANTOMS_3D = ("organs-3d", "--cases", "10", "--size", "40,40,24", "--seed", "3")
-
-
-class Result(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """The command in this process: what a new one needs to import takes a second each time."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gradsurge", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return Result(end.value.code, *capsys.readouterr())
-
-    return run
 
 
 def one_line(result, code, *words):
