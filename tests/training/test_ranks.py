@@ -15,13 +15,11 @@ from tests.training.small_job import SETTINGS, batch, small_job
 from tests.training.two_ranks import model, parts
 
 
-@pytest.fixture(scope="module")
-def launched(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ranks")
+def torchrun(*arguments):
     root = Path(__file__).parents[2]
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    done = subprocess.run(
-        [*torchrun, "--nproc-per-node", "2", "-m", "tests.training.two_ranks", str(folder)],
+    two = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    return subprocess.run(
+        [sys.executable, *two, *map(str, arguments)],
         cwd=root,
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)},
         capture_output=True,
@@ -29,6 +27,12 @@ def launched(tmp_path_factory):
         timeout=120,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranks")
+    done = torchrun("-m", "tests.training.two_ranks", folder)
     assert done.returncode == 0, done.stderr
     ranks = [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
     assert [rank["world"] for rank in ranks] == [2, 2]
@@ -99,3 +103,18 @@ def test_a_strange_loss_of_one_names_the_cases_of_all(launched):
 def test_nothing_is_said_that_nobody_asked_for(launched):
     said = [line for line in launched[2].splitlines() if line.strip()]
     assert not [line for line in said if "arning" in line or "Initializing" in line], said
+
+
+def test_ranks_leave_after_their_last_sum(tmp_path):
+    """Without that, a thread of gloo that still has work aborts the interpreter."""
+    script = tmp_path / "hasty.py"
+    script.write_text(
+        "import torch, torch.distributed as dist\n"
+        "from gradsurge.training import make_fabric\n"
+        "make_fabric('cpu')\n"
+        "for _ in range(300):\n"
+        "    work = dist.all_reduce(torch.ones(100_000), async_op=True)\n"
+        "    work.get_future().then(lambda done: done.value()[0].sum())\n"
+    )
+    done = torchrun(script)
+    assert done.returncode == 0, done.stderr

@@ -1,10 +1,13 @@
 """The device, or devices, that a training runs on."""
 
+import atexit
+import gc
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
 import torch
+import torch.distributed as dist
 
 from gradsurge.training.quiet import quiet
 from gradsurge.training.settings import Precision
@@ -54,6 +57,8 @@ def make_fabric(device: str = "auto", precision: Precision = "32-true") -> "Fabr
             precision=chosen,
         )
         fabric.launch()
+    if fabric.world_size > 1:
+        atexit.register(_leave_ranks)
     return fabric
 
 
@@ -75,6 +80,13 @@ def ranks_of(environment: Mapping[str, str]) -> tuple[int, int]:
         nodes = int(environment.get("SLURM_NNODES", "1"))
         return int(environment["SLURM_NTASKS"]) // nodes, nodes
     return 1, 1
+
+
+def _leave_ranks() -> None:
+    """Let gloo's threads finish before the interpreter goes: one that comes late aborts it."""
+    gc.collect()  # a wrapped model in a cycle would keep the group, and its threads, alive
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def _parse(device: str) -> tuple[str, int | None]:
