@@ -15,6 +15,7 @@ from torch import nn
 
 from gradsurge.data.patches import PatchSettings, PatchSource, stream_batches
 from gradsurge.data.store import Store
+from gradsurge.experiments.runs.presets import PRESETS
 from gradsurge.experiments.runs.whole_cases import WholeCases, evaluating
 from gradsurge.losses import DeepSupervision, make_loss
 from gradsurge.models import make_model, plan_model
@@ -120,6 +121,7 @@ class Course:
     validation: list[str]
     checked: list[str]
     loss: str
+    optimiser: str
     features: int
     batch: int
     steps: int
@@ -150,9 +152,10 @@ class Course:
             lambda: Turn(**order("train_epoch", steps=self.every)),
             on_turn,
         )
-        settings = TrainSettings(
-            steps=self.steps, validate_every=self.steps, checkpoint_every=self.steps
-        )
+        # nnU-Net's SGD is the default of a training; AdamW comes with the values of "quick".
+        of_preset = dict(PRESETS["quick"].training) if self.optimiser == "adamw" else {}
+        rare = {"validate_every": self.steps, "checkpoint_every": self.steps}
+        settings = TrainSettings(**{**of_preset, "steps": self.steps, **rare})
         loss = DeepSupervision(make_loss(self.loss), model.levels)  # type: ignore[arg-type]
         batches = self._batches(patch)
         job = TrainJob(model, loss, batches, settings, work, {}, observers=[turns])

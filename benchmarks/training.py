@@ -4,13 +4,13 @@
 "quick"), same batch, in turns in one process; the median of the paired ratios.
 
 ``nnunet``: nnU-Net preprocesses Hippocampus, the same arrays go into a store of ours, and both
-train on the same split: same topology and channels, patch, batch, deep supervision, SGD settings
-and augmentation list, one loader process each, all cores. They take turns of ``--every`` steps;
-after each turn whole validation cases are predicted (Gaussian sliding window, overlap 0.5, no
-mirroring) and scored by one function: mean over classes of the mean Dice over cases. Steps that
-still find batches made ahead are left out of steps/s; scoring is left out of all times. nnU-Net's
-network is once its plain U-Net, with our convolutions but no residual sums, and once its residual
-one, with one full-resolution convolution more.
+train on the same split: same topology and channels, patch, batch, deep supervision, augmentation
+list and, unless ``--optimiser`` says otherwise, SGD settings; one loader process each, all cores.
+They take turns of ``--every`` steps; after each turn whole validation cases are predicted (Gaussian
+sliding window, overlap 0.5, no mirroring) and scored by one function: mean over classes of the mean
+Dice over cases. Steps that still find batches made ahead are left out of steps/s; scoring is left
+out of all times. nnU-Net's network is once its plain U-Net, with our convolutions but no residual
+sums, and once its residual one, with one full-resolution convolution more.
 
 ``windows``: a volume by sliding windows of the preset "quick", against MONAI's.
 
@@ -85,6 +85,7 @@ def nnunet_part(args: argparse.Namespace, work: Path, out: Console) -> Any:
             validation=validation,
             checked=validation[: args.checked],
             loss=args.loss,
+            optimiser=args.optimiser,
             features=args.features,
             batch=args.batch,
             steps=args.steps,
@@ -99,7 +100,13 @@ def nnunet_part(args: argparse.Namespace, work: Path, out: Console) -> Any:
                 "steps_a_second_ratio": statistics.median(paired_ratio(race.ours, race.theirs)),
                 "seconds_to_goal": [seconds_to(t, GOAL) for t in (race.ours, race.theirs)],
             }
-        return {"versions": versions, "loss": args.loss, "goal": GOAL, "races": found}
+        return {
+            "versions": versions,
+            "loss": args.loss,
+            "optimiser": args.optimiser,
+            "goal": GOAL,
+            "races": found,
+        }
 
 
 def _progress(out: Console) -> Callable[[Turn, Turn], None]:
@@ -117,7 +124,8 @@ def print_race(race: Race, course: Course, out: Console) -> None:
     title = (
         f"Hippocampus, {len(course.training)} training cases, patch "
         f"{'x'.join(map(str, its['patch']))}, batch {course.batch}, channels {its['features']}, "
-        f"{torch.get_num_threads()} threads, 1 loader process, {course.loss}"
+        f"{torch.get_num_threads()} threads, 1 loader process; ours: {course.loss}, "
+        f"{course.optimiser}"
     )
     table = Table("", "ours", "nnU-Net", "ours better by", title=title)
     table.add_row("network", mine["network"], its["network"], "")
@@ -203,6 +211,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=100, help="pairs of steps")
     parser.add_argument("--loss", default="ce+dice-surgery", help="of our training")
+    parser.add_argument(
+        "--optimiser",
+        choices=("sgd", "adamw"),
+        default="sgd",
+        help="of our training: nnU-Net's, or that of the preset quick",
+    )
     parser.add_argument("--steps", type=int, default=300, help="of each training")
     parser.add_argument("--every", type=int, default=25, help="steps of a turn")
     parser.add_argument("--cases", type=int, default=260, help="of Hippocampus")
