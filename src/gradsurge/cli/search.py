@@ -1,0 +1,147 @@
+"""``gradsurge search``: random search with any number of workers, and how it stands."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from typer.core import TyperGroup
+
+from gradsurge.cli.output import check_directory
+from gradsurge.cli.search_status import show_status
+from gradsurge.cli.search_words import without_passwords
+from gradsurge.cli.search_work import search_as_asked
+
+_RUN, _SHARED, _MACHINE = "run", "Workers together", "Machine"
+
+
+class _RunUnlessStatus(TyperGroup):
+    """``gradsurge search RECIPE`` is the command itself; only ``status`` is another one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in self.commands:
+            args = [_RUN, *args]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.TyperException as error:
+            error.message = without_passwords(error.message)
+            raise
+
+
+search = typer.Typer(
+    cls=_RunUnlessStatus,
+    help="Search learning rate and the like for a loss: as many workers as there are machines.",
+)
+
+
+@search.callback()
+def _search() -> None:
+    """Search learning rate and the like for a loss: as many workers as there are machines."""
+
+
+def _of(panel: str, metavar: str, text: str, **limits: Any) -> Any:
+    return typer.Option(metavar=metavar, help=text, rich_help_panel=panel, **limits)
+
+
+@search.command(_RUN)
+def run(
+    recipe: Annotated[
+        str, typer.Argument(metavar="RECIPE", help="Name of a recipe, or the path of a TOML file.")
+    ],
+    loss: Annotated[
+        str, typer.Option(metavar="NAME", help="Variant of the recipe: dice-surgery, ce+dice, ...")
+    ],
+    store: Annotated[Path, typer.Option(metavar="STORE", help="Folder of gradsurge prepare.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            help="For runs and journal; the same one for all workers.",
+            callback=check_directory,
+        ),
+    ],
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Points; more than before extend the search.", min=1, max=10_000
+        ),
+    ] = None,
+    scale: Annotated[
+        Literal["smoke", "small", "paper"],
+        typer.Option(metavar="NAME", help="smoke, small or paper."),
+    ] = "paper",
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
+    storage: Annotated[
+        str | None,
+        _of(
+            _SHARED,
+            "URL",
+            "postgresql://user@host/database, the password best in ~/.pgpass; a journal in FOLDER "
+            "if left out.",
+        ),
+    ] = None,
+    grace: Annotated[
+        float,
+        _of(_SHARED, "SECONDS", "Silence after which a worker elsewhere is dead.", min=45.0),
+    ] = 120.0,
+    tries: Annotated[
+        int,
+        _of(_SHARED, "N", "Failures without progress until a trial is given up.", min=1),
+    ] = 3,
+    retry: Annotated[
+        bool,
+        typer.Option(
+            "--retry",
+            metavar="",
+            help="Try trials that were given up again.",
+            rich_help_panel=_SHARED,
+        ),
+    ] = False,
+    leave: Annotated[
+        bool,
+        typer.Option(
+            "--leave",
+            metavar="",
+            help="End when no trial waits, though others are at work and may die.",
+            rich_help_panel=_SHARED,
+        ),
+    ] = False,
+    device: Annotated[str, _of(_MACHINE, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    workers: Annotated[
+        int | None, _of(_MACHINE, "N", "Processes that make patches.", min=0)
+    ] = None,
+    threads: Annotated[int | None, _of(_MACHINE, "N", "Of the computation.", min=1)] = None,
+) -> None:
+    """Train a loss at the points of a recipe's search, and list the best by validation Dice.
+
+    gradsurge search fives --loss dice-surgery --store stores/fives --out search/fives
+
+    Type it again, here or on another machine that sees FOLDER, and one more worker takes part.
+    Killed or stopped, the same command goes on; the trial of a dead worker is taken up by the
+    next. How it stands: gradsurge search status FOLDER
+    """
+    search_as_asked(locals())
+
+
+@search.command()
+def status(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[FOLDER]", help="Folder of a search.")
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="All studies there; with FOLDER, only its own."),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", metavar="", help="Renew it until all is done.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
+) -> None:
+    """Show who works on what, what is done, the best point so far, and the time left."""
+    if folder is None and storage is None:
+        raise typer.BadParameter("give the FOLDER of a search, or --storage")
+    if watch and as_json:
+        raise typer.BadParameter("--watch and --json: give one of the two")
+    show_status(folder, storage, watch=watch, as_json=as_json)

@@ -1,0 +1,71 @@
+"""``gradsurge search status``: once, or until all is done."""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from gradsurge.cli.search_output import studies_table
+from gradsurge.cli.search_words import without_passwords
+
+if TYPE_CHECKING:
+    from gradsurge.experiments.search import StudyStatus
+
+_EVERY = 2.0  # seconds between two looks at a terminal
+_EVERY_LOG = 30.0  # seconds between two tables in a log
+
+
+def show_status(folder: Path | None, storage: str | None, *, watch: bool, as_json: bool) -> None:
+    """Print how the studies of a folder or a storage stand; a mistake is one line, exit code 1."""
+    try:
+        if watch:
+            _watch(folder, storage)
+            return
+        found = _read(folder, storage)
+    except ValueError as error:
+        typer.echo(f"gradsurge: error: {without_passwords(str(error))}", err=True)
+        raise typer.Exit(1) from error
+    if as_json:
+        typer.echo(json.dumps([status.to_json() for status in found], indent=2))
+    else:
+        Console().print(studies_table(found))
+
+
+def _read(folder: Path | None, storage: str | None) -> list["StudyStatus"]:
+    from gradsurge.experiments.search import journal_of, study_status
+    from gradsurge.experiments.search.folder_mark import name_ending
+
+    if folder is None:
+        return study_status(storage or "")
+    if storage is None:
+        return study_status(journal_of(folder))
+    return study_status(storage, name_ending(folder, storage))
+
+
+def _watch(folder: Path | None, storage: str | None) -> None:
+    console = Console()
+    found = _read(folder, storage)
+    try:
+        if not console.is_terminal:  # a log: one table after the other
+            console.print(studies_table(found))
+            while _goes_on(found):
+                time.sleep(_EVERY_LOG)
+                found = _read(folder, storage)
+                console.print(studies_table(found))
+            return
+        with Live(studies_table(found), console=console, auto_refresh=False) as live:
+            while _goes_on(found):
+                time.sleep(_EVERY)
+                found = _read(folder, storage)
+                live.update(studies_table(found), refresh=True)
+    except KeyboardInterrupt:
+        typer.echo("stopped watching; the workers go on", err=True)
+
+
+def _goes_on(found: Sequence["StudyStatus"]) -> bool:
+    return any(status.counts["running"] + status.counts["waiting"] for status in found)

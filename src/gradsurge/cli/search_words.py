@@ -1,0 +1,65 @@
+"""How trials of a search are told in words."""
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradsurge.experiments.search import SearchTrial
+
+
+def point_in_words(point: Mapping[str, Any]) -> str:
+    """Return a point in one line.
+
+    >>> point_in_words({"training.learning_rate": 0.00312345, "loss.a": 0.3, "training.seed": 1})
+    'learning_rate 0.003123, a 0.3, seed 1'
+    """
+    parts = [f"{name.partition('.')[2] or name} {_short(value)}" for name, value in point.items()]
+    return ", ".join(parts) or "nothing searched"
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Return how many trials are in which state.
+
+    >>> counts_in_words({"done": 3, "running": 1, "waiting": 0, "failed": 0})
+    '3 done, 1 running'
+    """
+    return ", ".join(f"{n} {state}" for state, n in counts.items() if n) or "no trials"
+
+
+def end_in_words(trial: "SearchTrial") -> str:
+    """Return what came of a trial in one line."""
+    if trial.dice is not None:
+        return f"trial {trial.index}: Dice {trial.dice:.4f}, {trial.minutes:.1f} minutes"
+    what = "given up" if trial.state == "failed" else "will be tried again"
+    return f"trial {trial.index}: {what}: {trial.reason}"
+
+
+def command_again(arguments: Sequence[str], shown: Mapping[str, str]) -> str:
+    """Return the command that goes on, as it may be printed.
+
+    Args:
+        arguments: sys.argv.
+        shown: what was typed -> what may be seen of it.
+
+    >>> command_again(["/bin/gradsurge", "search", "--storage=secret"], {"secret": "..."})
+    'gradsurge search --storage=...'
+    """
+    words = list(arguments[1:])
+    for typed, visible in shown.items():
+        words = [word.replace(typed, visible) for word in words]
+    return f"gradsurge {shlex.join(words)}"
+
+
+def without_passwords(message: str) -> str:
+    """Return a message on one line, without the passwords of what was typed."""
+    if any("://" in typed for typed in sys.argv):  # else the seconds of the import are saved
+        from gradsurge.experiments.search import without_typed_secrets
+
+        message = without_typed_secrets(message, sys.argv)
+    return " ".join(message.split())
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,93 @@
+"""Trials of a search as a user sees them: one a point, whoever has worked on it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from gradsurge.experiments.search.attempt import Attempt, by_point, read_attempts
+
+if TYPE_CHECKING:
+    from optuna import Study
+
+TrialState = Literal["waiting", "running", "done", "failed"]
+
+
+@dataclass(frozen=True)
+class SearchTrial:
+    """What is known of a point.
+
+    Attributes:
+        index: of the point, from 0.
+        point: the searched values.
+        state: "waiting", "running", "done" or "failed" for good.
+        attempts: workers that took it up.
+        dice: on the validation cases, of a trial that is done.
+        run: its folder, relative to that of the search.
+        minutes: worked on it.
+        step: steps done.
+        steps: of the training.
+        beats: signs of life of the worker at work.
+        worker: its name.
+        reason: why the last attempt ended without a result, in one line.
+        scores: what else was measured on the validation cases.
+    """
+
+    index: int
+    point: Mapping[str, Any]
+    state: TrialState
+    attempts: int = 1
+    dice: float | None = None
+    run: str | None = None
+    minutes: float = 0.0
+    step: int | None = None
+    steps: int | None = None
+    beats: int = 0
+    worker: str | None = None
+    reason: str | None = None
+    scores: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**asdict(self), "minutes": round(self.minutes, 3)}
+
+
+def read_trials(study: "Study") -> list[SearchTrial]:
+    """Return the trials of a study by index."""
+    return [trial_of(chain) for chain in by_point(read_attempts(study)).values()]
+
+
+def trial_of(chain: Sequence[Attempt]) -> SearchTrial:
+    """Return what is known of a point.
+
+    Args:
+        chain: its attempts in order, from `by_point`.
+    """
+    last = next((attempt for attempt in chain if attempt.state == "complete"), chain[-1])
+    state = state_of(last)
+    reasons = [attempt.end.get("reason") for attempt in chain if attempt.end]
+    facts = last.result or last.beat
+    return SearchTrial(
+        index=last.index,
+        point=last.values,
+        state=state,
+        attempts=sum(bool(attempt.worker) for attempt in chain),
+        dice=last.dice,
+        run=last.result.get("run"),
+        minutes=last.minutes,
+        step=facts.get("step"),
+        steps=last.beat.get("steps"),
+        beats=int(last.beat.get("beats", 0)),
+        worker=last.worker.get("name") if state == "running" else None,
+        reason=None if state == "done" or not reasons else reasons[-1],
+        scores=last.result.get("scores", {}),
+    )
+
+
+def state_of(last: Attempt) -> TrialState:
+    """Return the state of a point by its last attempt."""
+    if last.state == "complete":
+        return "done"
+    if last.state == "running":
+        return "running"
+    # Who closed it adds the next one, or, dying in between, leaves that to any other worker.
+    return "failed" if last.state == "closed" and not last.end.get("again") else "waiting"

@@ -1,0 +1,182 @@
+"""``gradsurge search`` as a user types it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from gradsurge.experiments.runs import open_run
+from gradsurge.experiments.search import open_study, select, study_status
+from tests.experiments.runs.stores import disc_store
+from tests.experiments.search.tiny import STEPS, wait_for, write_recipe
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return disc_store(tmp_path_factory.mktemp("search")).path
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    return write_recipe(tmp_path_factory.mktemp("recipe"))
+
+
+def one_line(result, code, *words):
+    assert result.returncode == code, result
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("gradsurge: error: ")
+    for word in words:
+        assert word in line
+
+
+def typed(recipe, store, out, *others, loss="dice-surgery"):
+    words = ("search", recipe, "--loss", loss, "--store", store, "--out", out, "--workers", 0)
+    return (*words, "--device", "cpu", *others)
+
+
+def test_a_search_from_its_first_trial_to_its_status(run, recipe, store, tmp_path):
+    out = tmp_path / "search"
+    first = run(*typed(recipe, store, out, "--trials", 1))
+    assert first.returncode == 0, first.stderr
+    assert "tiny/paper/dice-surgery: 1 done" in first.stdout
+    assert "now trial 0: learning_rate 0.0" in first.stderr
+    assert f"step {STEPS}: validation: Dice" in first.stderr
+    more = run(*typed(recipe, store, out, "--trials", 2, "--json"))
+    found = json.loads(more.stdout)
+    assert (found["reason"], found["trained"], found["done"]) == ("complete", [1], 2)
+    trials = found["trials"]
+    dice = [open_run(out / trial["run"]).outcome.scores["none"].dice for trial in trials]
+    assert [trial["dice"] for trial in trials] == dice
+    assert found["best"] == max(range(2), key=lambda i: (dice[i], -i))
+    fewer = run(*typed(recipe, store, out, "--trials", 1))
+    assert (fewer.returncode, "2 done" in fewer.stdout) == (0, True)
+    table = run("search", "status", out)
+    assert "tiny/paper/dice-surgery: 2 done" in table.stdout
+    best = select(study_status(str(out / "search.journal"))[0].trials, 1)[0]
+    assert f"best: trial {best.index}, Dice {best.dice:.4f}: learning_rate" in table.stdout
+    listed = json.loads(run("search", "status", out, "--json").stdout)
+    assert [trial["run"] for trial in listed[0]["trials"]] == [
+        f"runs/dice-surgery/trial_{i:03d}" for i in range(2)
+    ]
+    assert run("search", "status", out, "--watch").stdout == table.stdout
+
+
+def test_a_trial_that_fails_is_told(run, recipe, store, tmp_path):
+    out = tmp_path / "search"
+    taken = out / "runs" / "dice" / "trial_000"
+    taken.mkdir(parents=True)
+    (taken / "thesis.txt").write_text("mine")
+    result = run(*typed(recipe, store, out, "--trials", 1, "--tries", 2, loss="dice"))
+    assert result.returncode == 1
+    reason = f"{taken}: is not empty and holds no run; choose another folder"
+    assert f"trial 0: will be tried again: {reason}" in result.stderr
+    assert f"trial 0: given up: {reason}" in result.stdout
+    table = run("search", "status", out)
+    assert "1 failed" in table.stdout
+    assert "is not empty" in table.stdout
+    (taken / "thesis.txt").unlink()
+    still = run(*typed(recipe, store, out, "--trials", 1, loss="dice"))
+    assert (still.returncode, "1 failed" in still.stdout) == (1, True)
+    mended = run(*typed(recipe, store, out, "--trials", 1, "--retry", loss="dice"))
+    assert (mended.returncode, "1 done" in mended.stdout) == (0, True)
+
+
+BAD = [
+    (["--loss", "dcie"], 1, ["no variant 'dcie'", "dice-surgery"]),
+    (["--loss", "dice-surgery.n1"], 1, ["takes the point of dice-surgery"]),
+    (["--trials", "0"], 2, ["--trials"]),
+    (["--scale", "huge"], 2, ["--scale"]),
+    (["--grace", "1"], 2, ["--grace"]),
+    (["--tries", "0"], 2, ["--tries"]),
+    (["--store", "nowhere"], 1, ["nowhere"]),
+    (["--storage", "nowhere.db"], 1, ["nowhere.db is no journal"]),
+    (["--storage", "postgresql://ann:Secret@127.0.0.1:1/x"], 1, ["ann:***@127.0.0.1:1/x"]),
+    (["--storage", "postgresql://ann:Secret"], 1, ["is no URL"]),
+    (["--storage", "oracle://ann:Secret@server"], 1, ["oracle://ann:***@server"]),
+]
+
+
+@pytest.mark.parametrize(("options", "code", "words"), BAD, ids=lambda value: str(value)[:40])
+def test_mistakes_are_one_line(run, recipe, store, tmp_path, monkeypatch, options, code, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nowhere.db").write_text("my notes")
+    result = run(*typed(recipe, store, tmp_path / "search", *options))
+    one_line(result, code, *words)
+    assert "Secret" not in result.stderr
+
+
+def test_other_mistakes(run, recipe, store, tmp_path, monkeypatch):
+    one_line(run(*typed("fvies", store, tmp_path / "x")), 1, "recipe: unknown 'fvies'", "fives")
+    one_line(run("search"), 2, "RECIPE")
+    one_line(run("search", "status"), 2, "give the FOLDER")
+    one_line(run("search", "status", tmp_path, "--watch", "--json"), 2, "--watch and --json")
+    one_line(run("search", "status", tmp_path), 1, "search.journal: no such journal")
+    url = "postgresql://ann:Secret@127.0.0.1:1/x"
+    gone = run("search", "status", "--storage", url)
+    one_line(gone, 1, "ann:***@127.0.0.1")
+    assert "Secret" not in gone.stderr
+    one_line(run("search", "status", tmp_path, "--storage", url), 1, "no search was begun there")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    one_line(run(*typed(recipe, store, tmp_path / "x")), 1, "one process", "torchrun")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("search", "URL", "--loss", "dice", "--store", "x", "--out", "y"),
+        ("search", "fives", "--loss", "dice", "--store", "URL", "--out", "y"),
+        ("search", "fives", "--loss", "URL", "--store", "x", "--out", "y"),
+        ("search", "fives", "URL", "--loss", "dice", "--store", "x", "--out", "y"),
+        ("search", "status", "URL"),
+        ("search", "status", "x", "URL"),
+        ("search", "status", "--storage=URL", "--watch"),
+    ],
+)
+def test_a_password_in_the_wrong_place_is_not_printed_either(run, words):
+    url = "postgresql://ann:Secret word@127.0.0.1:1/x"
+    result = run(*(word.replace("URL", url) for word in words))
+    assert result.returncode in (1, 2)
+    assert "Secret" not in result.stdout + result.stderr
+    assert "***" in result.stderr
+
+
+def test_a_study_of_another_recipe_is_refused(run, recipe, store, tmp_path):
+    out = tmp_path / "search"
+    out.mkdir()
+    points = [{"training.learning_rate": 0.5}]
+    open_study(str(out / "search.journal"), "tiny/paper/dice", points)
+    result = run(*typed(recipe, store, out, loss="dice"))
+    one_line(result, 1, "trial 0 has training.learning_rate 0.5, the recipe says 0.0")
+
+
+def test_stopped_it_says_how_to_go_on(run, recipe, store, tmp_path):
+    out = tmp_path / "search"
+
+    def soon():
+        wait_for(lambda: list(out.rglob("last.pt")))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    stop = threading.Thread(target=soon)
+    stop.start()
+    result = run(*typed(recipe, store, out, "--trials", 2))
+    stop.join()
+    assert result.returncode == 1
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("gradsurge: stopped, everything is saved; go on with: gradsurge search ")
+    assert "waiting" in result.stdout
+    done = run(*typed(recipe, store, out, "--trials", 2))
+    assert (done.returncode, "2 done" in done.stdout) == (0, True)
+
+
+def test_help_does_not_load_the_heavy_parts():
+    script = (
+        "import sys, gradsurge.cli.search; "
+        "sys.exit(bool({'torch', 'optuna', 'numpy'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,0 +1,34 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradsurge.experiments.search import SearchTrial, select
+
+# Few values: ties are common.
+trials = st.lists(
+    st.tuples(st.sampled_from([0.1, 0.5, 0.7]), st.sampled_from(["done", "failed", "running"])),
+    max_size=8,
+).map(
+    lambda rows: [
+        SearchTrial(i, {}, state, dice=dice if state == "done" else None)
+        for i, (dice, state) in enumerate(rows)
+    ]
+)
+
+
+@given(trials.flatmap(st.permutations), st.integers(1, 9))
+def test_the_best_are_those_a_plain_loop_picks(trials, keep):
+    left, picked = [t for t in trials if t.state == "done"], []
+    while left and len(picked) < keep:
+        best = left[0]
+        for trial in left[1:]:
+            if trial.dice > best.dice or (trial.dice == best.dice and trial.index < best.index):
+                best = trial
+        picked.append(best)
+        left.remove(best)
+    assert select(trials, keep) == picked
+
+
+def test_none_cannot_be_kept():
+    with pytest.raises(ValueError, match="keep: expected a whole number above 0, got 0"):
+        select([], 0)

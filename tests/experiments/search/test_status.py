@@ -1,0 +1,35 @@
+import json
+
+import pytest
+
+from gradsurge.experiments.search import SearchTrial, StudyStatus, open_study, study_status
+
+
+def done(index, minutes, dice=0.5):
+    return SearchTrial(index, {"a": index}, "done", minutes=minutes, dice=dice)
+
+
+def test_time_left_is_by_the_median_and_those_at_work():
+    running = [SearchTrial(i, {}, "running", minutes=m) for i, m in ((3, 4.0), (4, 50.0))]
+    waiting = [SearchTrial(5, {}, "waiting"), SearchTrial(6, {}, "failed")]
+    trials = (done(0, 5.0), done(1, 10.0), done(2, 99.0), *running, *waiting)
+    # The median is 10: 6 minutes of one, none of the other, 10 of the one that waits; two at work.
+    assert StudyStatus("s", trials).minutes_left == pytest.approx((6 + 0 + 10) / 2)
+    assert StudyStatus("s", tuple(waiting)).minutes_left is None
+    assert StudyStatus("s", (done(0, 5.0),)).minutes_left == 0.0
+
+
+def test_status_is_plain(tmp_path):
+    storage = str(tmp_path / "search.journal")
+    open_study(storage, "b/dice@mark", [{"training.learning_rate": 0.1}])
+    open_study(storage, "a/dice", [{}, {}])
+    found = study_status(storage)
+    assert [status.name for status in found] == ["a/dice", "b/dice@mark"]
+    assert found[0].counts == {"done": 0, "running": 0, "waiting": 2, "failed": 0}
+    assert found[0].best is None
+    told = json.loads(json.dumps(found[1].to_json()))
+    assert told["waiting"] == 1
+    assert told["trials"][0]["point"] == {"training.learning_rate": 0.1}
+    assert [status.name for status in study_status(storage, "@mark")] == ["b/dice@mark"]
+    best = StudyStatus("s", (done(0, 1.0, 0.7), done(1, 1.0, 0.7))).best
+    assert best.index == 0
