@@ -13,6 +13,7 @@ from gradsurge.cli.inspect import inspect
 from gradsurge.cli.predict import predict
 from gradsurge.cli.prepare import prepare
 from gradsurge.cli.recalibrate import recalibrate
+from gradsurge.cli.reproduce import reproduce
 from gradsurge.cli.search import search
 from gradsurge.cli.show import show
 from gradsurge.cli.train import train
@@ -33,6 +34,7 @@ app.command()(show)
 app.command()(evaluate)
 app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(search, name="search")
+app.command()(reproduce)
 app.add_typer(figures, name="figures")
 
 

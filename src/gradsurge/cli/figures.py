@@ -6,29 +6,45 @@ from typing import Annotated, Literal
 
 import typer
 
-from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.figures_output import Out, mistakes_in_one_line
+from gradsurge.cli.figures_runs import curves, gradients, maps
+from gradsurge.cli.figures_study import study
+from gradsurge.cli.output import progress_bar
 from gradsurge.cli.sizes import parse_size
 
-figures = typer.Typer(help="Draw figures: theory, phantoms, patches.", no_args_is_help=False)
+_HELP = """Draw figures, each as a vector PDF and a PNG.
 
+\b
+Figure 1   derivatives of Dice and cross-entropy       theory
+Figure 2   gradients on a real prediction              gradients RUN STORE
+Figure 3   probability maps, zoomed, with arrows       maps STORE RUN RUN ...
+Figure 4   vector fields of eight losses               theory
+Figure 5   training curves, SGD against Adam           curves RUN RUN ...
+Figure 6   normalised partial derivatives              theory
+Figure 7   qualitative examples                        maps STORE RUN RUN ...
 
-@figures.callback()
-def _figures() -> None:
-    """Draw figures: of the theory, of phantoms, of the patches that training sees."""
+\b
+Ours: where losses come to rest (theory); distribution shift, volumes,
+detection, exponent n, raw against corrected (study FOLDER); data (phantoms,
+patches).
+"""
+
+figures = typer.Typer(help=_HELP, no_args_is_help=False)
 
 
 @figures.command()
 def theory(
-    out: Annotated[
-        Path, typer.Option(help="Directory for the files.", callback=check_directory)
-    ] = Path("figures"),
+    out: Out = Path("figures"),
     only: Annotated[
         Literal["pdf", "png"] | None,
         typer.Option("--format", help="Write this format alone; both if left out."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Draw the figures of the theory page, and print the numbers it quotes."""
+    """Draw Figures 1, 4 and 6 and where losses come to rest, and print the numbers they show.
+
+    partials: Figure 1; vector_fields: Figure 4; normalised_partials: Figure 6; equilibria: ours.
+    """
     out.mkdir(parents=True, exist_ok=True)  # fail before the work, not after it
     with progress_bar("loading", total=4) as (bar, task):
         from gradsurge.report.style import FORMATS
@@ -53,11 +69,15 @@ def theory(
             typer.echo(f"    {name} = {value:.4g}")
 
 
+figures.command()(gradients)
+figures.command()(maps)
+figures.command()(curves)
+figures.command()(study)
+
+
 @figures.command()
 def phantoms(
-    out: Annotated[
-        Path, typer.Option(help="Directory for the files.", callback=check_directory)
-    ] = Path("figures"),
+    out: Out = Path("figures"),
     seed: Annotated[int, typer.Option(help="Of the phantoms.", min=0)] = 0,
 ) -> None:
     """Draw four cases of every phantom: image, true posterior, label."""
@@ -80,9 +100,7 @@ def phantoms(
 @figures.command()
 def patches(
     store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder of gradsurge prepare.")],
-    out: Annotated[
-        Path, typer.Option(help="Directory for the files.", callback=check_directory)
-    ] = Path("figures"),
+    out: Out = Path("figures"),
     augmentation: Annotated[
         Literal["nnunet", "light", "none"], typer.Option(help="What is done to the patches.")
     ] = "nnunet",
@@ -100,13 +118,10 @@ def patches(
         from gradsurge.report.figures.store_patches import rows_of_store
         from gradsurge.report.style import save
 
-        try:
+        with mistakes_in_one_line():
             opened = Store.open(store)
             bar.update(task, description="drawing")
             rows = rows_of_store(opened, augmentation, sides, cases, seed)
-        except ValueError as error:
-            typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(1) from error
         out.mkdir(parents=True, exist_ok=True)
         files = save(draw(rows, opened.dataset.label_names), out, "patches")
     for file in files:

@@ -2,24 +2,20 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradsurge.calibration.known_cases import KnownCases
 from gradsurge.calibration.lesions import CaseLesions, find_lesions
 from gradsurge.calibration.logit_table import LogitSums
 from gradsurge.calibration.overlap import dice, surface_scores
-from gradsurge.calibration.regions import active_region, boundary_band
 from gradsurge.calibration.sketch import CalibrationSketch
-from gradsurge.data import CaseError, Volume, check_geometry, read_label, read_mask, read_prediction
-from gradsurge.data.case_error import printable
+from gradsurge.data import CaseError, Volume, check_geometry, read_label, read_prediction
+from gradsurge.experiments.evaluation.counting import count_regions, logit_sums
 from gradsurge.experiments.evaluation.own_masks import read_own_mask
 from gradsurge.experiments.evaluation.settings import Region, Settings
 from gradsurge.experiments.evaluation.structures import Structures, structures_of
-
-CLASSES = "classes"  # the logit table of exclusive classes, which has a row a class
 
 
 @dataclass(frozen=True)
@@ -104,9 +100,7 @@ def evaluate_case(task: CaseTask, settings: Settings) -> CaseResult:
 def _measure(task: CaseTask, read: ReadCase, settings: Settings) -> CaseResult:
     found, label, channels = read
     result = CaseResult(task, names=found.names, channels=channels, dimensions=label.array.ndim)
-    for region in settings.regions:
-        voxels = _voxels(region, found, task, label, settings)
-        result.sketches[region] = _count(found, voxels, label)
+    result.sketches = count_regions(found, label, settings, task.masks)
     masks = found.masks
     if task.own_mask is not None:
         masks = read_own_mask(task.own_mask, label, channels, settings)
@@ -116,48 +110,8 @@ def _measure(task: CaseTask, read: ReadCase, settings: Settings) -> CaseResult:
         result.overlap[name] = _overlap(mask, truth, found.spacing, settings)
         if settings.lesions:
             result.lesions[name] = find_lesions(p, truth, mask, found.spacing, case=task.case)
-    result.logits = _logits(found)
+    result.logits = logit_sums(found)
     return result
-
-
-def _voxels(
-    region: Region, found: Structures, task: CaseTask, label: Volume, settings: Settings
-) -> NDArray[np.bool_] | None:
-    """Return which voxels count; None for all of them."""
-    if region == "all":
-        return None
-    truth = np.logical_or.reduce(found.labels)
-    if region == "active":
-        return active_region(truth, np.logical_or.reduce(found.masks))
-    if region == "band":
-        return boundary_band(truth, found.spacing, settings.band_mm)
-    if len(task.masks) != 1:
-        listed = printable(", ".join(file.name for file in task.masks)) or "none"
-        raise CaseError(f"expected one mask file of this name, {settings.masks} holds {listed}")
-    mask = read_mask(task.masks[0])
-    check_geometry(Volume(mask.array[None], mask.spacing, mask.affine, mask.source), label)
-    return mask.array
-
-
-def _count(found: Structures, voxels: NDArray[np.bool_] | None, label: Volume) -> CalibrationSketch:
-    sketch = found.empty_sketch()
-    update = sketch.update_logits if found.logits else sketch.update_probabilities
-    # NIfTI arrays run first axis fastest; counting does not mind, and reversed they need no copy.
-    scores, target = _memory_order(found.scores, 1), found.target
-    target = _memory_order(target, found.target.ndim - found.labels[0].ndim)
-    mask = None if voxels is None else _memory_order(voxels, 0)[None]
-    try:
-        update(scores[None], target[None], mask)
-    except ValueError as error:  # its checks are its own: ten channels of 8 bits may sum to 0.98
-        raise CaseError(str(error)) from error
-    # By the file's label: other sets of its classes do not make it another case.
-    sketch.cases = KnownCases.of(_memory_order(label.array, 0), scores, sketch.voxels)
-    return sketch
-
-
-def _memory_order(array: NDArray[Any], channels: int) -> NDArray[Any]:
-    """Return the array with its axes behind the channels reversed."""
-    return array.transpose(*range(channels), *range(array.ndim - 1, channels - 1, -1))
 
 
 def _overlap(
@@ -178,19 +132,3 @@ def _counts(masks: NDArray[np.bool_], found: Structures) -> dict[str, tuple[int,
         name: (2 * int((mask & truth).sum()), int(mask.sum()) + int(truth.sum()))
         for name, mask, truth in pairs
     }
-
-
-def _logits(found: Structures) -> dict[str, LogitSums]:
-    if found.kind == "multilabel":
-        parts = [
-            (name, found.scores[k : k + 1], found.labels[k], 2)
-            for k, name in enumerate(found.names)
-        ]
-    else:
-        name = found.names[0] if found.kind == "binary" else CLASSES
-        parts = [(name, found.scores, found.target, found.classes)]
-    sums = {name: LogitSums(classes) for name, _, _, classes in parts}
-    for name, scores, target, _ in parts:
-        add = sums[name].update_logits if found.logits else sums[name].update_probabilities
-        add(scores, target)
-    return sums

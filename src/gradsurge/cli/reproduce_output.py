@@ -1,0 +1,124 @@
+"""What ``gradsurge reproduce`` prints and writes."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from gradsurge.experiments.recipes import Recipe
+    from gradsurge.experiments.study import Overview, Reproduction
+
+
+def print_overview(
+    recipe: "Recipe", asked: "Recipe", overview: "Overview", out: Path, *, as_json: bool
+) -> None:
+    """Print the runs that tables need, which are there, and about how long the others take."""
+    if as_json:
+        typer.echo(json.dumps(_overview_to_json(recipe, asked, overview, out), indent=2))
+        return
+    table = Table(
+        title=f"{recipe.title}, scale {recipe.scale}: runs in {out}", title_justify="left"
+    )
+    table.add_column("variant")
+    for head in ("tried", "runs", "missing", "steps", "about"):
+        table.add_column(head, justify="right")
+    for one in overview.variants:
+        tried = f"{one.tries_done} of {one.tries}" if one.tries else "-"
+        runs = f"{one.runs_done} of {one.runs}" if one.runs else "-"
+        left = in_words(one.missing_steps * overview.pace.seconds / 60)
+        steps = str(one.steps or one.try_steps)
+        table.add_row(one.variant.name, tried, runs, str(one.missing), steps, left)
+    Console().print(table)
+    pace = overview.pace
+    typer.echo(
+        f"{overview.missing} runs are missing, about {in_words(overview.minutes)} of "
+        f"training for one process at {pace.seconds:.2g} s a step ({pace.source}); validating and "
+        f"measuring come on top. Tables: {', '.join(asked.tables)}."
+    )
+
+
+def in_words(minutes: float) -> str:
+    """Return a time that nobody wants to know exactly.
+
+    >>> in_words(0.4), in_words(95), in_words(60 * 100)
+    ('1 min', '1.6 h', '4.2 days')
+    """
+    if minutes < 60:
+        return f"{max(1, round(minutes)) if minutes else 0} min"
+    hours = minutes / 60
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+def print_published(asked: "Recipe") -> None:
+    """Print the published numbers that the tables are compared with."""
+    from gradsurge.experiments.published import published_table
+    from gradsurge.report.tables import as_published, to_text
+
+    for name, part in asked.tables.items():
+        if part.published is None or not name.isdigit():
+            continue
+        published = published_table(int(name))
+        blocks = [part.published] if part.published in published.blocks else None
+        typer.echo(f"\n{to_text(as_published(published, blocks))}", nl=False)
+
+
+def print_tables(found: "Reproduction", files: list[Path], *, as_json: bool) -> None:
+    """Print the tables, or as JSON where they are and what failed."""
+    from gradsurge.report.tables import to_text
+
+    if as_json:
+        content = {
+            "tables": [str(file) for file in files],
+            "records": len(found.records),
+            "failures": [{"run": run, "reason": reason} for run, reason in found.failures],
+        }
+        typer.echo(json.dumps(content, indent=2))
+        return
+    for table in found.tables:
+        typer.echo(f"{to_text(table)}\n", nl=False)
+    typer.echo(f"Written: {files[0].parent} ({len(files)} files, {len(found.records)} records)")
+
+
+def write_all(recipe: "Recipe", found: "Reproduction", out: Path) -> list[Path]:
+    """Write every table in every format, and the summary; return the files."""
+    from gradsurge.experiments.study.study_folder import TABLES
+    from gradsurge.experiments.study.summary import summary_of
+    from gradsurge.experiments.whole_file import write_whole
+    from gradsurge.report.tables import write_table
+
+    folder = out / TABLES
+    files = [file for table in found.tables for file in write_table(table, folder)]
+    summary = folder / "summary.md"
+    write_whole(summary, summary_of(recipe, found.records, found.failures).encode())
+    return [*files, summary]
+
+
+def _overview_to_json(
+    recipe: "Recipe", asked: "Recipe", overview: "Overview", out: Path
+) -> dict[str, object]:
+    return {
+        "recipe": recipe.name,
+        "scale": recipe.scale,
+        "folder": str(out),
+        "tables": list(asked.tables),
+        "missing": overview.missing,
+        "minutes": round(overview.minutes, 2),
+        "seconds_a_step": overview.pace.seconds,
+        "seconds_source": overview.pace.source,
+        "variants": [
+            {
+                "variant": one.variant.name,
+                "tries": one.tries,
+                "tries_done": one.tries_done,
+                "runs": one.runs,
+                "runs_done": one.runs_done,
+                "steps": one.steps or one.try_steps,
+                "missing": one.missing,
+            }
+            for one in overview.variants
+        ],
+    }

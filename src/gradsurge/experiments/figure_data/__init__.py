@@ -1,0 +1,1 @@
+"""What figures show of runs, cases and studies, computed here: drawing never touches a model."""

@@ -1,0 +1,96 @@
+"""Volumes of a structure, estimated as the sum of probabilities, against the true ones."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradsurge.experiments.figure_data.study.lines import (
+    Array,
+    Line,
+    LineName,
+    NotInRecords,
+    lines_of,
+)
+from gradsurge.experiments.figure_data.study.studies import StudyRecords
+from gradsurge.experiments.study.tables.volume import agreement
+from gradsurge.experiments.study.volume_tally import UNITS
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well one line's volumes agree with the truth (Bland and Altman).
+
+    Attributes:
+        truth: a value a case, of all runs after each other.
+        estimate: the same, the sum of the probabilities.
+        bias: mean of estimate - truth; mean over runs.
+        low, high: limits of agreement, bias ± 1.96 standard deviations; means over runs.
+    """
+
+    truth: Array
+    estimate: Array
+    bias: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class VolumeAgreement:
+    """Agreement of the lines of a loss, for one structure.
+
+    Attributes:
+        study: its title.
+        structure: whose volume it is.
+        unit: "ml", or "cm2" of pictures.
+        lines: what is compared.
+    """
+
+    study: str
+    structure: str
+    unit: str
+    lines: Mapping[LineName, Agreement]
+
+
+def volume_agreement(study: StudyRecords, base: str) -> list[VolumeAgreement]:
+    """Return the agreement of a loss and its surgery, an entry a structure.
+
+    Raises:
+        NotInRecords: there are no volumes of two cases or more.
+    """
+    lines = lines_of(study, base)
+    structures = dict.fromkeys(s for line in lines for s in line.records[0].measured.volumes)
+    found = []
+    for structure in structures:
+        agreements = {line.name: _agreement(line, structure) for line in lines}
+        kept = {name: one for name, one in agreements.items() if one is not None}
+        if kept:
+            unit = UNITS[lines[0].records[0].measured.dimensions]
+            found.append(VolumeAgreement(study.title, structure, unit, kept))
+    if not found:
+        raise NotInRecords(f"no record of {base} or its surgery has the volumes of two cases")
+    return found
+
+
+def _agreement(line: Line, structure: str) -> Agreement | None:
+    truths: list[float] = []
+    estimates: list[float] = []
+    limits = []
+    for record in line.records:
+        volumes = record.measured.volumes.get(structure, {})
+        expected = volumes.get("expected", {}).get(line.name.correction)
+        if expected is None:
+            continue
+        pairs = [
+            (t, e) for t, e in zip(volumes["true"], expected, strict=True) if None not in (t, e)
+        ]
+        told = agreement([e for _, e in pairs], [t for t, _ in pairs])
+        if told:
+            limits.append([told[name] for name in ("bias", "low", "high")])
+            truths += [t for t, _ in pairs]
+            estimates += [e for _, e in pairs]
+    if not limits:
+        return None
+    bias, low, high = (math.fsum(values) / len(limits) for values in zip(*limits, strict=True))
+    return Agreement(np.array(truths), np.array(estimates), bias, low, high)

@@ -1,0 +1,89 @@
+"""Which voxels a stored case is measured on, and their labels.
+
+A model is measured where its readers use it: on the voxels of the source. Data sets whose published
+protocol looks at the prepared picture (a central patch, a fixed size) are measured on that one.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gradsurge.data import CaseError, Volume, binarise, read_label
+from gradsurge.data.case_error import shown
+from gradsurge.data.grid import Grid
+from gradsurge.data.preprocessing import turned_shape
+from gradsurge.data.store import Store, StoredCase
+from gradsurge.experiments.prediction.on_source import keeps_voxels
+from gradsurge.experiments.prediction.record import source_classes
+
+ON_PREPARED = ("fives", "inbreast")
+"""Data sets that the paper measures as they are prepared: cut out or resized."""
+
+
+@dataclass(frozen=True)
+class CaseVoxels:
+    """The label of a case, and how a prediction gets onto its voxels.
+
+    Attributes:
+        label: class numbers of the store, uint8 (*S), with their spacing.
+        grid: the way from the prepared image to the source; None where the label lies on the
+            prepared voxels themselves, or the source has no others.
+    """
+
+    label: Volume
+    grid: Grid | None
+
+
+def case_voxels(store: Store, name: str) -> CaseVoxels:
+    """Return the label of a case of a store where it is measured.
+
+    Raises:
+        CaseError: the source's label is gone or is another one.
+    """
+    case = store.case(name)
+    if not on_source(store, case):
+        label = Volume(case.read_label(), case.spacing, None, case.folder)
+        return CaseVoxels(label, None)
+    return CaseVoxels(_source_label(store, case), case.grid)
+
+
+def on_source(store: Store, case: StoredCase) -> bool:
+    """Tell whether a case is measured on voxels of its source that the prepared image has not.
+
+    A prepared image with all voxels of its source, turned at most, gives the same numbers.
+    """
+    grid = case.grid
+    if grid is None or store.dataset.name in ON_PREPARED:
+        return False
+    whole = tuple((0, n) for n in turned_shape(grid))
+    return not (keeps_voxels(grid) and tuple(grid.crop) == whole)
+
+
+def _source_label(store: Store, case: StoredCase) -> Volume:
+    file = case.source_files.get("label")
+    if file is None or case.grid is None:
+        raise CaseError(f"{case.name}: the store knows of no raw label; prepare it anew")
+    label = _read(file)
+    if label.array.shape != case.grid.source_shape:
+        raise CaseError(
+            f"{shown(file)}: has shape {label.array.shape}, expected {case.grid.source_shape} as "
+            f"when the store was prepared; prepare it anew"
+        )
+    numbers = source_classes(store.dataset)
+    array = label.array
+    if numbers is not None:
+        (values,) = numbers.values()
+        array = binarise(array, values)
+    spacing = label.spacing or case.grid.source_spacing
+    return Volume(array.astype(np.uint8), tuple(spacing), None, file)
+
+
+def _read(file: Path) -> Volume:
+    try:
+        return read_label(file)
+    except (CaseError, OSError) as error:
+        raise CaseError(
+            f"{error}; a case is measured against its raw label, so the raw folder must stay where "
+            f"the store was prepared from"
+        ) from error

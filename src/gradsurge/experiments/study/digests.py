@@ -1,0 +1,58 @@
+"""Whether a record still is of what is asked for: short digests of settings.
+
+A record holds two. The first is of the recipe's wish: data, loss, options, network, training, point
+and what is measured. It tells, with nothing but the recipe at hand, whether the record answers it.
+The second is of the run as it was trained: its whole configuration and the step of its best
+weights, which with the same bits for the same settings stand for the weights. Folders, dates and
+how often checkpoints are written are in neither.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from gradsurge.experiments.runs.config import RunConfig
+from gradsurge.training.state import FREE
+
+if TYPE_CHECKING:
+    from gradsurge.experiments.recipes import DataPart, Variant
+    from gradsurge.experiments.runs.planning import RunRequest
+    from gradsurge.experiments.study.measure_settings import MeasureSettings
+
+_PLACES = ("store", "init")
+_OF_STORE = ("raw", "date", "gradsurge")
+
+
+def wanted_digest(
+    data: "DataPart", variant: "Variant", request: "RunRequest", settings: "MeasureSettings"
+) -> str:
+    """Return the digest of a wish; ``request`` is that of the variant at the point."""
+    wish = asdict(request)
+    wish["init"] = variant.init
+    wish["training"] = _without(wish["training"], FREE)
+    about = {"dataset": data.dataset, "settings": data.settings, "cases": data.cases}
+    return digest({"data": about, "run": wish, "measured": asdict(settings)})
+
+
+def trained_digest(trained: RunConfig, step: int) -> str:
+    """Return the digest of a run's configuration and the step of its best weights."""
+    config = _without(trained.to_json(), _PLACES)
+    config["dataset"] = _without(config["dataset"], _OF_STORE)
+    config["training"] = _without(config["training"], FREE)
+    return digest({"config": config, "step": step})
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Return 16 hexadecimal digits of plain values, whatever their order.
+
+    >>> digest({"a": 1, "b": (2,)}) == digest({"b": [2], "a": 1})
+    True
+    """
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _without(content: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name not in names}

@@ -1,0 +1,121 @@
+"""The runs that tables are made of: trained or resumed, measured, and kept as records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradsurge.experiments.runs import RunResult, open_run, plan_run, train_run
+from gradsurge.experiments.runs.corrections import NONE
+from gradsurge.experiments.runs.trained_run import TrainedRun
+from gradsurge.experiments.search import TrialInterrupted, TrialOutcome
+from gradsurge.experiments.search.presence import is_held
+from gradsurge.experiments.search.trial_runs import outcome_of
+from gradsurge.experiments.study.digests import trained_digest
+from gradsurge.experiments.study.kept_records import KeptRecords
+from gradsurge.experiments.study.measuring import measure_run
+from gradsurge.experiments.study.planned_run import PlannedRun
+from gradsurge.experiments.study.provenance import provenance
+from gradsurge.experiments.study.record import Record, write_record
+from gradsurge.experiments.study.run_pace import seconds_of
+from gradsurge.experiments.study.selection import Selection
+from gradsurge.experiments.study.study_site import StudySite
+from gradsurge.training.observers import MetricsFile
+
+
+@dataclass(frozen=True)
+class FinalRuns:
+    """Trains and measures planned runs; called with an index, as `run_worker` does.
+
+    Attributes:
+        site: of the study.
+        runs: of one variant.
+        searched: name of the variant that was searched.
+        selection: what its search came to.
+        measured: whether records are wanted; not of runs that others only start from.
+    """
+
+    site: StudySite
+    runs: Sequence[PlannedRun]
+    searched: str
+    selection: Selection
+    measured: bool = True
+
+    def __call__(self, index: int, _point: Mapping[str, Any]) -> TrialOutcome:
+        """Train a run to its end, measure it, and write its record.
+
+        Raises:
+            TrialInterrupted: a signal came; everything is saved.
+            ValueError: recipe, store and folder do not go together.
+        """
+        run = self.runs[index]
+        folder = run.folder(self.site.folder)
+        result = self._train(run)
+        if result.outcome is None:
+            raise TrialInterrupted(f"stopped after step {result.step}")
+        if self.measured and KeptRecords(self.site.recipe, self.site.folder).of(run) is None:
+            self._keep(run)
+        return outcome_of(result.outcome, str(folder.relative_to(self.site.folder)))
+
+    def held(self, index: int, _point: Mapping[str, Any]) -> bool:
+        """Tell whether a training is at work in the folder of a run."""
+        return is_held(self.runs[index].folder(self.site.folder))
+
+    def _train(self, run: PlannedRun) -> RunResult:
+        site = self.site
+        return train_run(
+            plan_run(site.store, run.request(site.recipe, site.folder)),
+            run.folder(site.folder),
+            resume=True,
+            device=site.device,
+            workers=site.workers,
+            observers=[MetricsFile(), site.pulse, *site.watcher.observers()],
+        )
+
+    def _keep(self, run: PlannedRun) -> None:
+        site, trained = self.site, open_run(run.folder(self.site.folder))
+        site.watcher.measuring(run.title, len(site.store.split("test")))
+        measured = measure_run(
+            trained,
+            site.store,
+            settings=run.settings(site.recipe),
+            device=site.device,
+            on_case=lambda _: site.watcher.measured_case(),
+        )
+        record = Record(
+            recipe=site.recipe.name,
+            scale=site.recipe.scale,
+            variant=run.variant.name,
+            run=run.name,
+            point=run.point,
+            wanted=run.wanted(site.recipe),
+            trained=trained_digest(trained.config, trained.outcome.step),
+            selection={
+                "kind": site.recipe.search.kind,
+                "of": self.searched,
+                "tried": self.selection.to_json(),
+            },
+            validation=_validation(trained),
+            training=_training(trained),
+            measured=measured,
+            provenance=provenance(),
+        )
+        write_record(site.folder, record)
+
+
+def _validation(run: TrainedRun) -> dict[str, Any]:
+    outcome = run.outcome
+    return {
+        "dice": outcome.scores[NONE].dice,
+        "own_dice": outcome.mask_dice,
+        "nll": {name: scores.nll for name, scores in outcome.scores.items()},
+        "thresholds": outcome.mask_thresholds,
+        "theory_thresholds": outcome.theory_thresholds,
+    }
+
+
+def _training(run: TrainedRun) -> dict[str, Any]:
+    return {
+        "steps": run.outcome.steps,
+        "best_step": run.outcome.step,
+        "seconds": seconds_of(run.folder),
+    }

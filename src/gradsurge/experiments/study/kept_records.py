@@ -1,0 +1,86 @@
+"""The records of a study: which of them still answer the recipe, and what they tell of searches."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.runs.outcome import read_outcome
+from gradsurge.experiments.runs.run_folder import CONFIG, OUTCOME, read_config
+from gradsurge.experiments.study.digests import trained_digest
+from gradsurge.experiments.study.planned_run import PlannedRun
+from gradsurge.experiments.study.record import Record, read_record, read_records, record_file
+from gradsurge.experiments.study.selection import Selection, Tried
+
+
+@dataclass
+class KeptRecords:
+    """Records of a folder, for one recipe at one scale.
+
+    Attributes:
+        recipe: the whole recipe.
+        folder: of the study.
+        problems: a line for each file that is no record.
+    """
+
+    recipe: Recipe
+    folder: Path
+    problems: list[str] = field(default_factory=list)
+
+    def all(self) -> list[Record]:
+        """Read the records of this recipe and scale; others are passed over."""
+        found, self.problems = read_records(self.folder)
+        return [record for record in found if self._is_ours(record)]
+
+    def of(self, run: PlannedRun) -> Record | None:
+        """Return the record of a run if it answers what is asked for; None if it must be made."""
+        file = record_file(self.folder, run.variant.name, run.name)
+        if not file.is_file():
+            return None
+        try:
+            record = read_record(file)
+        except ValueError:
+            return None
+        if not self._is_ours(record) or record.wanted != run.wanted(self.recipe):
+            return None
+        return record if self._is_of_weights(record, run.folder(self.folder)) else None
+
+    def of_runs(self, runs: Iterable[PlannedRun]) -> list[Record]:
+        """Return the records of those runs that have one."""
+        return [record for run in runs if (record := self.of(run)) is not None]
+
+    def selection(self, searched: str, points: Sequence[Mapping[str, Any]]) -> Selection | None:
+        """Return the selection that records tell of; None if none tells of these very points.
+
+        Args:
+            searched: name of the variant that was searched.
+            points: of the recipe's search, in order.
+        """
+        stored = json.loads(json.dumps(list(points)))  # lists for tuples, as a record has them
+        told = [
+            record
+            for record in self.all()
+            if record.selection.get("of") == searched
+            and [one["point"] for one in record.selection["tried"]] == stored
+        ]
+        if not told:
+            return None
+        latest = max(told, key=lambda record: record.provenance.get("date", ""))
+        scores = [one["dice"] for one in latest.selection["tried"]]
+        tried = [Tried(point, dice) for point, dice in zip(points, scores, strict=True)]
+        return Selection.among(tried, self.recipe.search)
+
+    def _is_ours(self, record: Record) -> bool:
+        return (record.recipe, record.scale) == (self.recipe.name, self.recipe.scale)
+
+    def _is_of_weights(self, record: Record, folder: Path) -> bool:
+        """Tell whether the run's weights are those measured; a run that is gone cannot object."""
+        if not (folder / CONFIG).is_file() or not (folder / OUTCOME).is_file():
+            return not (folder / CONFIG).is_file()
+        try:
+            step = read_outcome(folder / OUTCOME).step
+            return record.trained == trained_digest(read_config(folder), step)
+        except ValueError:
+            return False

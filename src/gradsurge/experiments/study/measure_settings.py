@@ -1,0 +1,37 @@
+"""How a run is measured."""
+
+from dataclasses import dataclass
+
+from gradsurge.experiments.demo.measuring import settings_of
+from gradsurge.experiments.evaluation.settings import Region, Settings
+from gradsurge.experiments.runs.task import Task
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """What is measured.
+
+    Attributes:
+        regions: voxels that count.
+        lesions: whether to look at connected components, which is slow and says nothing of organs.
+        lesion_edges: borders of the size classes, in mm³ (mm² in 2D); quartiles if None.
+        shift: whether to measure shifted images too, 20 more inferences a case.
+        seed: of the shifts' noise.
+    """
+
+    regions: tuple[Region, ...] = ("all", "active")
+    lesions: bool = False
+    lesion_edges: tuple[float, ...] | None = None
+    shift: bool = False
+    seed: int = 0
+
+    def evaluation(self, task: Task, *, logits: bool) -> Settings:
+        """Return the settings of `gradsurge evaluate` for what a task's network tells."""
+        told = settings_of(task)
+        return Settings(
+            logits=logits,
+            multilabel=told.multilabel,
+            label_sets=told.label_sets,
+            regions=self.regions,
+            allow_empty=True,
+        )

@@ -1,0 +1,132 @@
+"""What a study still has to do: runs, their number, and about how long they take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradsurge.experiments.recipes import Recipe, Variant
+from gradsurge.experiments.runs.presets import PRESETS
+from gradsurge.experiments.runs.run_folder import OUTCOME
+from gradsurge.experiments.search.trial_runs import RUNS
+from gradsurge.experiments.study.planned_run import PlannedRun
+from gradsurge.experiments.study.protocol import Protocol
+from gradsurge.experiments.study.run_pace import Pace, pace_of
+from gradsurge.experiments.study.study_plan import StudyPlan
+
+
+@dataclass(frozen=True)
+class VariantOverview:
+    """One variant of a study.
+
+    Attributes:
+        variant: of the recipe.
+        tries: points that its search tries; 0 where it has none of its own.
+        tries_done: of them.
+        try_steps: of one such training.
+        runs: that tables are made of, or that others start from.
+        runs_done: of them: measured, or trained where nothing is measured.
+        steps: of one such training.
+    """
+
+    variant: Variant
+    tries: int
+    tries_done: int
+    try_steps: int
+    runs: int
+    runs_done: int
+    steps: int
+
+    @property
+    def missing(self) -> int:
+        """Trainings that are still to be done."""
+        return self.tries - self.tries_done + self.runs - self.runs_done
+
+    @property
+    def missing_steps(self) -> int:
+        """Steps of them."""
+        tries = (self.tries - self.tries_done) * self.try_steps
+        return tries + (self.runs - self.runs_done) * self.steps
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All variants that the tables need, and the pace they are trained at."""
+
+    variants: Sequence[VariantOverview]
+    pace: Pace
+
+    @property
+    def missing(self) -> int:
+        """Trainings that are still to be done."""
+        return sum(one.missing for one in self.variants)
+
+    @property
+    def minutes(self) -> float:
+        """Estimate for one process; validating and measuring are not in it."""
+        return sum(one.missing_steps for one in self.variants) * self.pace.seconds / 60
+
+
+def overview_of(recipe: Recipe, protocol: Protocol, folder: Path) -> Overview:
+    """Return what is there and what is missing, without touching anything.
+
+    Args:
+        recipe: the whole recipe.
+        protocol: the tables that are asked for.
+        folder: of the study.
+    """
+    plan = StudyPlan.of(recipe, protocol, folder)
+    look = _Look(plan, folder)
+    measured = {variant.name for variant in protocol.measured()}
+    variants = list(protocol.needed())
+    searched = {v.name: v for v in map(protocol.searched, variants)}
+    every = {**searched, **{variant.name: variant for variant in variants}}
+    found = [
+        look.of(variant, in_tables=variant.name in measured, only_search=variant not in variants)
+        for variant in every.values()
+    ]
+    return Overview(found, pace_of(folder, plan.records.all(), recipe.run.get("preset", "quick")))
+
+
+@dataclass(frozen=True)
+class _Look:
+    plan: StudyPlan
+    folder: Path
+
+    def of(self, variant: Variant, *, in_tables: bool, only_search: bool) -> VariantOverview:
+        plan, points = self.plan, self.plan.protocol.points(variant)
+        own = points if variant.point_of is None else []
+        known = plan.selection(variant) is not None
+        names = [plan.protocol.try_name(index, point) for index, point in enumerate(own)]
+        tried = [name for name in names if known or self._is_trained(variant, name)]
+        number = 0 if only_search else self._number(variant)
+        done = [run for run in plan.runs(variant)[:number] if self._is_done(run, in_tables)]
+        steps = self._steps(variant)
+        return VariantOverview(
+            variant=variant,
+            tries=len(own),
+            tries_done=len(tried),
+            try_steps=max(1, round(steps * plan.recipe.search.share)),
+            runs=number,
+            runs_done=len(done),
+            steps=0 if self._is_trial(variant) else steps,
+        )
+
+    def _is_done(self, run: PlannedRun, in_tables: bool) -> bool:
+        if in_tables:
+            return self.plan.records.of(run) is not None
+        return self._is_trained(run.variant, run.name)
+
+    def _number(self, variant: Variant) -> int:
+        return self.plan.recipe.search.keep if self._is_trial(variant) else variant.seeds
+
+    def _is_trial(self, variant: Variant) -> bool:
+        """Tell whether the runs of tables are those of the search: nothing more is trained."""
+        return self.plan.recipe.search.kind == "random" and variant.point_of is None
+
+    def _is_trained(self, variant: Variant, run: str) -> bool:
+        return (self.folder / RUNS / variant.name / run / OUTCOME).is_file()
+
+    def _steps(self, variant: Variant) -> int:
+        of_preset = PRESETS[self.plan.recipe.run.get("preset", "quick")].training
+        training = {**of_preset, **self.plan.recipe.run.get("training", {}), **variant.training}
+        return max(1, round(int(training["steps"]) * variant.share))

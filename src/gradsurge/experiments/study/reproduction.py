@@ -1,0 +1,100 @@
+"""A recipe done: what is missing is run, then tables are made of records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gradsurge.experiments.recipes import Recipe, TablePart
+from gradsurge.experiments.result_table import ResultTable
+from gradsurge.experiments.study.matrix import Matrix
+from gradsurge.experiments.study.protocol import Protocol
+from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.study_plan import StudyPlan
+from gradsurge.experiments.study.study_site import StudySite
+from gradsurge.experiments.study.tables import tables_of
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of it.
+
+    Attributes:
+        tables: in the order they were asked for.
+        records: they are made of.
+        failures: (run, case or file; why) of what is not in them.
+    """
+
+    tables: Sequence[ResultTable]
+    records: Sequence[Record]
+    failures: Sequence[tuple[str, str]]
+
+
+def reproduce(site: StudySite, asked: Recipe) -> Reproduction:
+    """Run what tables need and is missing, then make them.
+
+    Args:
+        site: where, and with what.
+        asked: the recipe with the tables and rows that are asked for (`with_rows`).
+
+    Raises:
+        StudyStopped: a signal came; the same again goes on from there.
+        ValueError: the storage is out of reach.
+    """
+    matrix = Matrix(site, Protocol(asked, list(asked.tables)))
+    matrix.run()
+    return _made(matrix.plan, asked, list(matrix.failures.items()))
+
+
+def tables_from_records(recipe: Recipe, asked: Recipe, folder: Path) -> Reproduction:
+    """Make tables of the records that are there; nothing is run.
+
+    Args:
+        recipe: the whole recipe.
+        asked: the same with the tables and rows that are asked for.
+        folder: of the study.
+    """
+    plan = StudyPlan.of(recipe, Protocol(asked, list(asked.tables)), folder)
+    return _made(plan, asked, [])
+
+
+def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -> Reproduction:
+    records = plan.kept()
+    plan.records.all()  # notes what is no record
+    damaged = [("records", problem) for problem in plan.records.problems]
+    cases = [
+        (f"{record.variant} {record.run}, case {case}", problem)
+        for record in records
+        for case, problem in record.measured.problems
+    ]
+    tables = [tables_of(records, asked, table) for table in asked.tables]
+    return Reproduction(tables, records, [*failures, *damaged, *cases])
+
+
+def with_rows(recipe: Recipe, tables: Sequence[str], losses: Sequence[str]) -> Recipe:
+    """Return a recipe whose tables have only rows of some losses; tables without rows go.
+
+    Args:
+        recipe: the whole one.
+        tables: that are asked for.
+        losses: names of losses or variants; all rows if there is none.
+
+    Raises:
+        ValueError: a table or loss is not in the recipe, or nothing is left.
+    """
+    parts: dict[str, TablePart] = {}
+    for table in tables:
+        rows = recipe.variants_of(table)
+        kept = [v.name for v in rows if not losses or {v.name, v.loss} & set(losses)]
+        if kept:
+            parts[table] = replace(recipe.tables[table], variants=tuple(kept))
+    known = {name for v in recipe.variants for name in (v.name, v.loss)}
+    for loss in losses:
+        if loss not in known:
+            listed = ", ".join(dict.fromkeys(variant.loss for variant in recipe.variants))
+            raise ValueError(f"{recipe.name}: no loss {loss!r}; there are: {listed}")
+    if not parts:
+        raise ValueError(
+            f"{recipe.name}: none of the tables {', '.join(tables)} has a row of "
+            f"{', '.join(losses)}"
+        )
+    return replace(recipe, tables=parts)

@@ -1,0 +1,66 @@
+"""How long trainings take: of those that are there, or, said to be one, by a guess."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from gradsurge.experiments.search.trial_runs import RUNS
+from gradsurge.experiments.study.record import Record
+from gradsurge.training.observers import read_metrics
+
+# Small nets of the preset "quick" on two cores; everything else on one GPU.
+_GUESS_QUICK, _GUESS = 0.2, 0.6
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds a step takes, and how that is known."""
+
+    seconds: float
+    source: str
+
+
+def seconds_of(folder: Path) -> float | None:
+    """Return the seconds that a run's steps have taken so far; None if it kept no metrics."""
+    seconds = _step_seconds(folder)
+    return sum(seconds) if seconds else None
+
+
+def pace_of(study: Path, records: Sequence[Record], preset: str) -> Pace:
+    """Return how long a step takes in a study.
+
+    The median over the runs in its folder; where there is none, over its records; else a guess.
+
+    Args:
+        study: its folder.
+        records: of it.
+        preset: of the recipe's runs.
+    """
+    runs = [_mean(_step_seconds(folder)) for folder in (study / RUNS).glob("*/*")]
+    if measured := [seconds for seconds in runs if seconds]:
+        return Pace(median(measured), f"measured on {len(measured)} runs")
+    kept = [_of_record(record) for record in records]
+    if told := [seconds for seconds in kept if seconds]:
+        return Pace(median(told), f"as told by {len(told)} records, perhaps of another machine")
+    guess = _GUESS_QUICK if preset == "quick" else _GUESS
+    return Pace(guess, "a guess: nothing was trained here yet")
+
+
+def _step_seconds(folder: Path) -> list[float]:
+    try:
+        lines = read_metrics(folder / "metrics.jsonl")
+    except (OSError, ValueError):
+        return []
+    steps = (line for line in lines if line.get("kind") == "step")
+    return [float(line["seconds"]) for line in steps if line.get("seconds") is not None]
+
+
+def _mean(seconds: Iterable[float]) -> float | None:
+    values = list(seconds)
+    return sum(values) / len(values) if values else None
+
+
+def _of_record(record: Record) -> float | None:
+    seconds, steps = record.training.get("seconds"), record.training.get("steps")
+    return seconds / steps if seconds and steps else None

@@ -1,0 +1,139 @@
+"""The prepared cases of a study: a store that is given, or made of raw data."""
+
+import time
+from pathlib import Path
+
+from gradsurge.data.case_error import shown
+from gradsurge.data.phantoms import PHANTOMS
+from gradsurge.data.store import Store
+from gradsurge.data.store.dataset_file import NAME as DATASET
+from gradsurge.data.store.dataset_file import read_dataset_file
+from gradsurge.experiments.prepare_case import Outcome
+from gradsurge.experiments.preparing import prepare
+from gradsurge.experiments.recipes import Recipe, limit_cases, make_recipe_dataset
+from gradsurge.experiments.search.presence import is_held
+from gradsurge.experiments.study.study_folder import STORE
+from gradsurge.experiments.study.watcher import StudyWatcher
+
+_SPLITS = ("train", "validation", "test")
+_LOOK = 1.0  # seconds between looks at a preparation of others
+
+
+class NoData(ValueError):
+    """There are no cases to train on; the message says where to get them."""
+
+
+def study_store(
+    recipe: Recipe,
+    folder: Path,
+    store: Path | None = None,
+    raw: Path | None = None,
+    watcher: StudyWatcher | None = None,
+    jobs: int = 1,
+) -> Store:
+    """Return the cases of a study, as many as the recipe's scale has.
+
+    Args:
+        recipe: of the study.
+        folder: of the study; a store made here goes to store/ in it.
+        store: a store of ``gradsurge prepare``.
+        raw: the raw data; prepared as the recipe says, unless that was done before.
+        watcher: told of the preparation.
+        jobs: processes that prepare; 0 for one a core.
+
+    Raises:
+        NoData: neither is given, and nothing was prepared before.
+        ValueError: the store is of another data set, or the raw folder cannot be prepared.
+    """
+    own = folder / STORE
+    if store is None and not (own / DATASET).exists() and raw is None and not _is_phantom(recipe):
+        raise NoData(
+            f"{recipe.name}: no data; give --data RAW or --store STORE. Get the data from: "
+            f"{recipe.data.source or 'its publisher'}"
+        )
+    if store is None:
+        _prepare(recipe, raw, own, watcher or StudyWatcher(), jobs)
+    opened = Store.open(own if store is None else store)
+    limited = limit_cases(_checked(opened, recipe), recipe.data.cases)
+    for split in _SPLITS:
+        if not limited.splits.get(split):
+            raise ValueError(
+                f"{shown(opened.path)}: no {split} cases, which a study needs; prepare the store "
+                f"with another split"
+            )
+    return limited
+
+
+def _is_phantom(recipe: Recipe) -> bool:
+    return recipe.data.dataset in PHANTOMS
+
+
+def _checked(store: Store, recipe: Recipe) -> Store:
+    """Return the store if it is prepared as the recipe says.
+
+    Raises:
+        ValueError: with the first difference.
+    """
+    name, wanted = store.dataset.name, recipe.data.dataset
+    if name != wanted:
+        raise ValueError(
+            f"{shown(store.path)}: is a store of {name}, the recipe is for {wanted}; give another"
+        )
+    there = dict(store.dataset.settings)
+    if _is_phantom(recipe):
+        there["cases"] = len(store.cases)
+    for key, value in recipe.data.settings.items():
+        stored = there.get(key)
+        if key in there and value != "median" and _listed(stored) != _listed(value):
+            raise ValueError(
+                f"{shown(store.path)}: was prepared with {key} {stored!r}, the recipe says "
+                f"{value!r}; give a store that was prepared so, or another --out"
+            )
+    return store
+
+
+def _listed(value: object) -> object:
+    return [float(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _prepare(recipe: Recipe, raw: Path | None, out: Path, watcher: StudyWatcher, jobs: int) -> None:
+    """Prepare the cases, unless that is done; wait for another process that is at it."""
+    while not _is_complete(out):
+        if is_held(out):
+            watcher.waiting()
+            time.sleep(_LOOK)
+            continue
+        if raw is None and not _is_phantom(recipe):
+            return  # opening it says that it is not finished
+        try:
+            _prepare_now(recipe, Path() if raw is None else raw, out, watcher, jobs)
+        except ValueError:
+            if not is_held(out):
+                raise
+
+
+def _is_complete(store: Path) -> bool:
+    try:
+        return read_dataset_file(store).complete
+    except (OSError, ValueError):
+        return False
+
+
+def _prepare_now(recipe: Recipe, raw: Path, out: Path, watcher: StudyWatcher, jobs: int) -> None:
+    done = 0
+
+    def on_case(_: Outcome) -> None:
+        nonlocal done
+        done += 1
+        watcher.done(done)
+
+    found = prepare(
+        make_recipe_dataset(recipe.data),
+        raw,
+        out,
+        jobs=jobs,
+        on_tasks=lambda number: watcher.stage("preparing the cases", number),
+        on_case=on_case,
+    )
+    for case, problem in found.failures:
+        watcher.failed(case, problem)

@@ -1,0 +1,68 @@
+"""A page about a study's runs: which points were chosen, how they did, what failed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.recipes.requests import SEED
+from gradsurge.experiments.study.record import Record
+
+
+def summary_of(
+    recipe: Recipe, records: Sequence[Record], failures: Sequence[tuple[str, str]]
+) -> str:
+    """Return Markdown.
+
+    Args:
+        recipe: of the study.
+        records: that its tables are made of.
+        failures: (what, why) of what is not in them.
+    """
+    about = (
+        f"{len(records)} runs of the recipe `{recipe.name}`. Points were chosen by the Dice of "
+        f"validation cases; what was tried is in each record."
+    )
+    lines = [
+        f"# {recipe.title}, scale {recipe.scale}",
+        "",
+        about,
+        "",
+        "| variant | run | point | tried | validation Dice | best step | minutes | test cases |",
+        "|---|---|---|---:|---:|---:|---:|---:|",
+        *(_line(record) for record in records),
+    ]
+    if failures:
+        lines += ["", "## Not in the tables", ""]
+        lines += [f"- {_cell(name)}: {_cell(reason)}" for name, reason in failures]
+    return "\n".join(lines) + "\n"
+
+
+def _line(record: Record) -> str:
+    training, measured = record.training, record.measured
+    seconds, dice = training.get("seconds"), record.validation.get("dice")
+    cells = (
+        record.variant,
+        record.run,
+        _point(record.point),
+        str(len(record.selection.get("tried", [])) or "-"),
+        "-" if dice is None else f"{100 * dice:.2f}",
+        f"{training.get('best_step')} of {training.get('steps')}",
+        "-" if seconds is None else f"{seconds / 60:.1f}",
+        str(len(measured.cases)),
+    )
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _point(point: Mapping[str, Any]) -> str:
+    told = {name.partition(".")[2]: value for name, value in point.items() if name != SEED}
+    seed = f"seed {point.get(SEED, 0)}"
+    return ", ".join([*(f"{name} {_short(value)}" for name, value in told.items()), seed])
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _cell(text: str) -> str:
+    """Return text that a Markdown table takes: one line, no bar that would end the cell."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,60 @@
+"""What tables say of their runs and cases."""
+
+from collections.abc import Sequence
+
+from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.study.tables.table_rows import RowRecords, runs_wanted
+
+_KINDS = {2: "images", 3: "volumes"}
+_MEAN = "Mean ± sample standard deviation"
+
+
+def about_cases(rows: Sequence[RowRecords]) -> str:
+    """Return how many cases were measured, in words.
+
+    Fewer in one run than in another are told: their means are of other cases.
+    """
+    records = [record for row in rows for record in row.records]
+    if not records:
+        return "Nothing is measured yet."
+    numbers = sorted({len(record.measured.cases) for record in records})
+    measured = records[0].measured
+    count = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    told = f"{count} {measured.split} {_KINDS.get(measured.dimensions, 'cases')}."
+    if len(measured.structures) == 1:
+        return told
+    listed = " and ".join(measured.structures)
+    return f"{told} Scores are means over {listed}; the NLL of exclusive classes is joint."
+
+
+def about_runs(recipe: Recipe, rows: Sequence[RowRecords]) -> str:
+    """Return which runs the numbers are of, in words."""
+    search = recipe.search
+    kept = [row for row in rows if row.variant.point_of is None]
+    if search.kind == "random" and kept:
+        which = "the best" if search.keep == 1 else f"the {search.keep} best"
+        text = f"{which} of {search.trials} runs by validation Dice."
+        return f"{_MEAN} over {text}" if search.keep > 1 else f"{text[0].upper()}{text[1:]}"
+    numbers = sorted({runs_wanted(recipe, row.variant) for row in rows})
+    seeds = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
+    several = f"{_MEAN} over {seeds} seeds" if numbers[-1] > 1 else "One run a row"
+    chosen = ", at the point that was best by validation Dice" if search.space else ""
+    others = sorted({row.variant.point_of for row in rows if row.variant.point_of is not None})
+    beside = f" (some rows at that of {', '.join(others)})" if chosen and others and kept else ""
+    beside = f" for {', '.join(others)}" if chosen and others and not kept else beside
+    return f"{several}{chosen}{beside}."
+
+
+def provenance_of(rows: Sequence[RowRecords]) -> dict[str, str]:
+    """Return what the records of a table have in common, and the last of their dates."""
+    told = [dict(record.provenance) for row in rows for record in row.records]
+    if not told:
+        return {}
+    found = {}
+    for name in told[0]:
+        values = list(dict.fromkeys(one.get(name, "") for one in told))
+        if name == "date":
+            found[name] = max(values)
+        elif name != "command":
+            found[name] = ", ".join(values) if len(values) < 4 else f"{len(values)} different"
+    return found

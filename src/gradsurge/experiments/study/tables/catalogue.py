@@ -1,0 +1,45 @@
+"""Tables by name: those of the paper, and our own."""
+
+from collections.abc import Callable, Sequence
+
+from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.result_table import ResultTable
+from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.tables.corrections import corrections_table
+from gradsurge.experiments.study.tables.lesion_sizes import lesion_sizes_table
+from gradsurge.experiments.study.tables.logits import logits_table
+from gradsurge.experiments.study.tables.results import results_table
+from gradsurge.experiments.study.tables.shift import shift_table
+from gradsurge.experiments.study.tables.volume import volume_table
+
+TABLES: dict[str, Callable[[Sequence[Record], Recipe, str], ResultTable]] = {
+    "1": results_table,
+    "2": results_table,
+    "3": results_table,
+    "4": results_table,
+    "5": results_table,
+    "6": lesion_sizes_table,
+    "7": results_table,
+    "8": logits_table,
+    "corrections": corrections_table,
+    "schedule": corrections_table,
+    "statistics": corrections_table,
+    "shift": shift_table,
+    "volume": volume_table,
+}
+
+
+def tables_of(records: Sequence[Record], recipe: Recipe, table: str) -> ResultTable:
+    """Return a table of a recipe, made of records.
+
+    Args:
+        records: those that count; of other variants than the table's are passed over.
+        recipe: of the study.
+        table: "1" to "8", "corrections", "schedule", "statistics", "shift" or "volume".
+
+    Raises:
+        ValueError: there is no such table, or the recipe has none of that name.
+    """
+    if table not in TABLES:
+        raise ValueError(f"table: unknown {table!r}; known: {', '.join(TABLES)}")
+    return TABLES[table](records, recipe, table)

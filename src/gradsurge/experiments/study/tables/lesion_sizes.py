@@ -1,0 +1,102 @@
+"""Table 6: detection and calibration of lesions by size."""
+
+from collections.abc import Mapping, Sequence
+
+from gradsurge.experiments.published import published_table
+from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.result_table import Cell, Column, ResultTable, TableBlock, TableRow
+from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.table_rows import (
+    Number,
+    RowRecords,
+    base_of,
+    cell_of,
+    group_of,
+    missing_notes,
+    rows_of,
+)
+
+COLUMNS = (
+    Column("detection", "Detection", "higher", 4),
+    Column("own_detection", "Detection by masks", "higher", 4),
+    Column("ece", "ECE", "lower", 4),
+    Column("top_ece", "Top-label ECE", "lower", 4),
+)
+_PUBLISHED = ("small", "large", "very-large")  # the last three sizes of KiTS
+_CAPTION = (
+    "Lesions are connected components of the label. Detection: share with at least one voxel of "
+    "p > 1/2 (or of the likeliest class), and of the run's own mask. ECE on the lesions' voxels, "
+    "averaged over lesions: of the foreground's probability, which is 1 - mean p, and of the "
+    "confidence in the likeliest class."
+)
+
+
+def lesion_sizes_table(records: Sequence[Record], recipe: Recipe, table: str = "6") -> ResultTable:
+    """Return Table 6: a block a size of lesions.
+
+    Raises:
+        ValueError: the recipe has no such table.
+    """
+    rows = rows_of(records, recipe, table)
+    sizes = _sizes(rows)
+    blocks = [
+        TableBlock(title, [_row(row, rows, place) for row in rows], _published(recipe, table, back))
+        for place, (title, back) in enumerate(zip(sizes, range(-len(sizes), 0), strict=True))
+    ]
+    return ResultTable(
+        name=f"table{table}",
+        title=f"{published_table(6).title.partition(' on ')[0]}: {recipe.title}",
+        caption=" ".join((about_cases(rows), _CAPTION, about_runs(recipe, rows))),
+        columns=COLUMNS,
+        blocks=blocks or [TableBlock("", [_row(row, rows, 0) for row in rows])],
+        notes=missing_notes(rows, recipe),
+        provenance=provenance_of(rows),
+    )
+
+
+def _row(row: RowRecords, rows: Sequence[RowRecords], place: int) -> TableRow:
+    base = base_of(row, rows)
+    cells = {c.name: cell_of(row.values(_number, place, c.name)) for c in COLUMNS}
+    key = None if base is None else base.variant.name
+    return TableRow(row.variant.name, row.variant.title, cells, group_of(row.variant), key)
+
+
+def _number(record: Record, place: int, column: str) -> Number:
+    sizes = _of_record(record)
+    if place >= len(sizes) or not sizes[place]["count"]:
+        return None
+    row = sizes[place]
+    counted = {"detection": "detected", "own_detection": "own_detected"}
+    if column in counted:
+        return (row[counted[column]] or 0) / (row["count"] or 1)
+    found: Number = row[column]
+    return found
+
+
+def _of_record(record: Record) -> Sequence[dict[str, Number]]:
+    """Return the sizes of the first structure, raw."""
+    by_correction = next(iter(record.measured.lesions.values()), {})
+    return [dict(row) for row in by_correction.get("none", [])]
+
+
+def _sizes(rows: Sequence[RowRecords]) -> list[str]:
+    """Return a title for each size, of the first record that has lesions."""
+    for record in (record for row in rows for record in row.records):
+        unit = {2: "mm²", 3: "mm³"}[record.measured.dimensions]
+        if found := _of_record(record):
+            return [_title(row, unit) for row in found]
+    return []
+
+
+def _title(row: dict[str, Number], unit: str) -> str:
+    low, high, count = row["low"] or 0.0, row["high"], int(row["count"] or 0)
+    span = f"from {low:g} {unit}" if high is None else f"{low:g} to {high:g} {unit}"
+    return f"{span} ({count} lesions)"
+
+
+def _published(recipe: Recipe, table: str, back: int) -> Mapping[str, Mapping[str, Cell]]:
+    """Return the paper's cells of a size counted from the largest; nothing for other data."""
+    if recipe.tables[table].published is None or -back > len(_PUBLISHED):
+        return {}
+    return published_table(6).blocks[_PUBLISHED[back]].cells

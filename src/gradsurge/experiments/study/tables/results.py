@@ -1,0 +1,94 @@
+"""Tables 1, 2, 3, 4, 5 and 7: scores of each loss beside the published ones."""
+
+from collections.abc import Mapping, Sequence
+
+from gradsurge.experiments.published import published_table
+from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.result_table import Cell, ResultTable, TableBlock
+from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.lines import Line, View, about_tests, table_row
+from gradsurge.experiments.study.tables.profile_scores import (
+    ABOUT,
+    ABOUT_DICE,
+    CALIBRATION,
+    DICE,
+)
+from gradsurge.experiments.study.tables.significance import PairedTest
+from gradsurge.experiments.study.tables.table_rows import (
+    RowRecords,
+    base_of,
+    missing_notes,
+    rows_of,
+)
+
+ABLATION = "3"
+_ACTIVE = ("4", "5")
+_ABOUT_ACTIVE = "Active region: the union of label and hard prediction, which depends on the model."
+
+
+def results_table(records: Sequence[Record], recipe: Recipe, table: str) -> ResultTable:
+    """Return the table of a number, raw probabilities, in the recipe's profile.
+
+    Raises:
+        ValueError: the recipe has no such table.
+    """
+    rows = rows_of(records, recipe, table)
+    active = table in _ACTIVE
+    view = View(recipe.evaluation.profile, "active" if active else "all")
+    columns, tests = (*CALIBRATION, *DICE), list[PairedTest]()
+    lines = [table_row(line, columns, view, tests) for line in _lines(rows, table)]
+    block = TableBlock(recipe.title, lines, published_cells(recipe, table))
+    words = [
+        about_cases(rows),
+        _ABOUT_ACTIVE if active else "",
+        ABOUT[view.profile],
+        ABOUT_DICE,
+        about_runs(recipe, rows),
+        about_tests(tests),
+    ]
+    return ResultTable(
+        name=f"table{table}",
+        title=f"{published_table(int(table)).title}: {recipe.title}",
+        caption=" ".join(filter(None, words)),
+        columns=columns,
+        blocks=[block],
+        notes=missing_notes(rows, recipe),
+        provenance=provenance_of(rows),
+    )
+
+
+def published_cells(recipe: Recipe, table: str) -> Mapping[str, Mapping[str, Cell]]:
+    """Return the paper's cells of a recipe's block; nothing if it has none.
+
+    Raises:
+        ValueError: the recipe names a block that the published table has not.
+    """
+    name = recipe.tables[table].published
+    if name is None:
+        return {}
+    blocks = published_table(int(table)).blocks
+    if name not in blocks:
+        raise ValueError(
+            f"{recipe.file}: tables.{table}.published: expected one of {', '.join(blocks)}, "
+            f"got {name!r}"
+        )
+    return blocks[name].cells
+
+
+def _lines(rows: Sequence[RowRecords], table: str) -> list[Line]:
+    plain = {row.variant.name: Line(_key(row, table), row.variant.title, row) for row in rows}
+    found = []
+    for row in rows:
+        base = base_of(row, rows) if table != ABLATION else None
+        line = plain[row.variant.name]
+        found.append(
+            line if base is None else Line(line.key, line.title, row, base=plain[base.variant.name])
+        )
+    return found
+
+
+def _key(row: RowRecords, table: str) -> str:
+    """Return the key of the published row: the variant's name; of the ablation "n20" alone."""
+    name = row.variant.name
+    return name.partition(".")[2] or name if table == ABLATION else name

@@ -1,0 +1,113 @@
+"""Our own table of volumes: the sum of probabilities, and the mask, against the true volume."""
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.result_table import Column, ResultTable, TableBlock, TableRow
+from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.corrections import line_key
+from gradsurge.experiments.study.tables.table_rows import (
+    Number,
+    RowRecords,
+    cell_of,
+    group_of,
+    missing_notes,
+    rows_of,
+)
+from gradsurge.experiments.study.volume_tally import UNITS
+
+MASK = "mask"
+_NORMAL = 1.96  # 95 % of a normal distribution
+_CAPTION = (
+    "Estimated less true volume of each case. Bias: the mean; limits of agreement: bias ± 1.96 "
+    "standard deviations over cases (Bland and Altman); error: mean of |estimate - truth|. The "
+    "estimate is the sum of the probabilities, or the volume of the run's own mask."
+)
+
+
+def agreement(estimates: Sequence[Number], truth: Sequence[Number]) -> dict[str, Number]:
+    """Return "bias", "low", "high", "width" of the limits, and "error".
+
+    Args:
+        estimates: a value a case; cases without one are left out.
+        truth: a value a case.
+
+    >>> found = agreement([1.0, 3.0, 5.0], [1.0, 2.0, 3.0])
+    >>> [round(found[name], 3) for name in ("bias", "low", "high", "error")]
+    [1.0, -0.96, 2.96, 1.0]
+    """
+    pairs = zip(estimates, truth, strict=True)
+    gaps = [e - t for e, t in pairs if e is not None and t is not None]
+    if len(gaps) < 2:
+        return {}
+    bias, spread = math.fsum(gaps) / len(gaps), _NORMAL * statistics.stdev(gaps)
+    return {
+        "bias": bias,
+        "low": bias - spread,
+        "high": bias + spread,
+        "width": 2 * spread,
+        "error": math.fsum(map(abs, gaps)) / len(gaps),
+    }
+
+
+def volume_table(records: Sequence[Record], recipe: Recipe, table: str = "volume") -> ResultTable:
+    """Return a block a structure, a line for each variant and way to estimate its volume.
+
+    Raises:
+        ValueError: the recipe has no such table.
+    """
+    rows = rows_of(records, recipe, table)
+    first = next((record for row in rows for record in row.records), None)
+    structures = [] if first is None else list(first.measured.structures)
+    unit = UNITS[3 if first is None else first.measured.dimensions]
+    return ResultTable(
+        name=table,
+        title=f"Volumes: {recipe.title}",
+        caption=" ".join((about_cases(rows), _CAPTION, about_runs(recipe, rows))),
+        columns=_columns(unit),
+        blocks=[
+            TableBlock(name if len(structures) > 1 else recipe.title, _lines(rows, name, unit))
+            for name in structures or [""]
+        ],
+        notes=missing_notes(rows, recipe),
+        provenance=provenance_of(rows),
+    )
+
+
+def _columns(unit: str) -> tuple[Column, ...]:
+    return (
+        Column("bias", "Bias", None, 2, unit),
+        Column("low", "Lower limit", None, 2, unit),
+        Column("high", "Upper limit", None, 2, unit),
+        Column("width", "Width of limits", "lower", 2, unit),
+        Column("error", "Error", "lower", 2, unit),
+    )
+
+
+def _lines(rows: Sequence[RowRecords], structure: str, unit: str) -> list[TableRow]:
+    return [
+        _line(row, structure, how, unit)
+        for row in rows
+        for how in ([*row.corrections, MASK] if row.records else [MASK])
+    ]
+
+
+def _line(row: RowRecords, structure: str, how: str, unit: str) -> TableRow:
+    found = [_agreement(record, structure, how) for record in row.records]
+    cells = {}
+    for column in _columns(unit):
+        values = [value for one in found if (value := one.get(column.name)) is not None]
+        cells[column.name] = cell_of(values)
+    title = row.variant.title + ("" if how == "none" else f", {how}")
+    return TableRow(line_key(row.variant.name, how), title, cells, group_of(row.variant))
+
+
+def _agreement(record: Record, structure: str, how: str) -> dict[str, Number]:
+    volumes = record.measured.volumes.get(structure)
+    if volumes is None:
+        return {}
+    estimates = volumes["own"] if how == MASK else volumes["expected"][how]
+    return agreement(estimates, volumes["true"])

@@ -1,0 +1,157 @@
+"""Figures 3 and 7 of the paper: probability maps side by side, a row a case.
+
+Zoomed, arrows show where the first model is surely wrong. Whole slices show what the maps are like
+all over: frames tell where the zoomed figure looks.
+"""
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+
+from gradsurge.experiments.figure_data.confident_errors import CONFIDENT
+from gradsurge.experiments.figure_data.map_comparison import ComparedMaps, MapName
+from gradsurge.experiments.figure_data.windows import Window, whole
+from gradsurge.report.figures.arrow_field import ArrowField
+from gradsurge.report.figures.loss_titles import loss_title
+from gradsurge.report.figures.planes import (
+    OUTLINE,
+    PROBABILITIES,
+    draw_arrows,
+    draw_image,
+    draw_label,
+    draw_map,
+    is_fine,
+    short,
+)
+from gradsurge.report.style import styled
+
+_WIDTH = 7.0  # inches of all panels together
+_MOST = 1.75  # inches of one
+
+
+def numbers(rows: Sequence[ComparedMaps]) -> dict[str, float]:
+    """Return the mean error of each model where the first one is surely wrong, by case."""
+    return {
+        f"{row.shown.case}: mean |y - p| where the first is surely wrong, {map_title(name, ' ')}": e
+        for row in rows
+        for name, e in row.errors.items()
+        if math.isfinite(e)
+    }
+
+
+@styled
+def draw_zoomed(rows: Sequence[ComparedMaps]) -> Figure:
+    """Draw the window of each case with the confident errors of the first model, and arrows."""
+    figure, grid = _panels(rows, [row.shown.window for row in rows])
+    for row, axes in zip(rows, grid, strict=True):
+        shown = row.shown
+        _draw_row(row, axes, shown.window)
+        draw_label(axes[0], shown.label, 0.6)
+        arrows = ArrowField(shown.label, shown.window, shown.cut.aspect, 72 * _width(row))
+        for axis in axes[2:]:
+            if not is_fine(shown.window.cut(shown.label)):
+                draw_label(axis, shown.label, 0.5)
+            draw_arrows(axis, shown.marks, arrows)
+    first = map_title(next(iter(rows[0].maps)), " ")
+    sure = any(row.shown.marks for row in rows)
+    what = (
+        f"Arrows: here {first} is surely wrong (|y − p| ≥ {CONFIDENT:g})"
+        if sure
+        else f"{first} is nowhere surely wrong in these slices (|y − p| < {CONFIDENT:g})"
+    )
+    figure.suptitle(what, fontsize=9, parse_math=False)
+    return figure
+
+
+@styled
+def draw_whole(rows: Sequence[ComparedMaps]) -> Figure:
+    """Draw whole slices; frames show what the zoomed figure shows."""
+    windows = [whole(row.shown.label) for row in rows]
+    figure, grid = _panels(rows, windows)
+    for row, window, axes in zip(rows, windows, grid, strict=True):
+        _draw_row(row, axes, window)
+        if row.shown.window != window:
+            for axis in axes:
+                _draw_frame(axis, row.shown.window)
+    figure.suptitle(_whole_headline(rows), fontsize=9, parse_math=False)
+    return figure
+
+
+def map_title(name: MapName, between: str = "\n") -> str:
+    """Return what stands above a map.
+
+    >>> map_title(MapName("", "dice-surgery", "equilibrium"), ", ")
+    'Dice surgery, corrected'
+    >>> map_title(MapName("seed1", "dice", "temperature"), ", ")
+    'Dice, seed1, temperature'
+    """
+    how = {"none": "", "equilibrium": "corrected"}.get(name.correction, name.correction)
+    return between.join(part for part in (loss_title(name.loss), short(name.run), how) if part)
+
+
+def _panels(
+    rows: Sequence[ComparedMaps], windows: Sequence[Window]
+) -> tuple[Figure, NDArray[object]]:  # type: ignore[type-var] # axes in an array
+    names = list(rows[0].maps)
+    columns = 2 + len(names)
+    width = _width(rows[0])
+    heights = [
+        min(2.0, w.shape[0] * row.shown.cut.aspect / w.shape[1])
+        for row, w in zip(rows, windows, strict=True)
+    ]
+    figure = Figure(
+        figsize=(width * columns + 0.65, width * sum(heights) + 0.06 * len(rows) + 0.5),
+        layout="constrained",
+    )
+    figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0.01, hspace=0.01)  # type: ignore[union-attr, call-arg] # of the constrained one
+    grid = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
+    titles = ("image", "label", *map(map_title, names))
+    for axis, title in zip(grid[0], titles, strict=True):
+        axis.set_title(title, fontsize=8, pad=3, parse_math=False)
+    figure.colorbar(
+        ScalarMappable(cmap=PROBABILITIES),
+        ax=grid,
+        shrink=0.75,
+        pad=0.01,
+        aspect=30,
+        label="probability",
+    )
+    return figure, grid
+
+
+def _width(row: ComparedMaps) -> float:
+    """Return the inches of a panel."""
+    return min(_MOST, _WIDTH / (2 + len(row.maps)))
+
+
+def _draw_row(row: ComparedMaps, axes: Sequence[Axes], window: Window) -> None:
+    shown, aspect = row.shown, row.shown.cut.aspect
+    draw_image(axes[0], shown.image, window, aspect)
+    draw_map(axes[1], shown.label, window, aspect, "gray")
+    for axis, p in zip(axes[2:], row.maps.values(), strict=True):
+        draw_map(axis, p, window, aspect)
+    place = "\n".join(filter(None, (short(shown.case), short(shown.structure), shown.cut.title)))
+    axes[0].set_ylabel(place, fontsize=6.5, parse_math=False)
+
+
+def _draw_frame(axis: Axes, window: Window) -> None:
+    rows, columns = window.shape
+    corner = (window.left - 0.5, window.top - 0.5)
+    axis.add_patch(Rectangle(corner, columns, rows, fill=False, ec=OUTLINE, lw=0.9))
+
+
+def _whole_headline(rows: Sequence[ComparedMaps]) -> str:
+    """Say how much of the maps is neither near 0 nor near 1, which is what one sees."""
+    shares: dict[str, list[float]] = {}
+    for row in rows:
+        for name, p in row.maps.items():
+            seen = p[p > 0.05]
+            share = float((seen < 0.95).mean()) if seen.size else math.nan
+            shares.setdefault(map_title(name, " "), []).append(share)
+    told = ", ".join(f"{n} {100 * sum(s) / len(s):.0f} %" for n, s in shares.items())
+    return f"Pixels with 0.05 < p < 0.95 among those with p > 0.05: {told}"

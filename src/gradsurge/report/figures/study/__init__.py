@@ -1,0 +1,1 @@
+"""Figures of a study's records: the evidence."""

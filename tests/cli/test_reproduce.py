@@ -1,0 +1,167 @@
+"""``gradsurge reproduce`` as a user types it."""
+
+import json
+import shutil
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import gradsurge.experiments.study as study
+from gradsurge.cli.reproduce import reproduce
+from tests.experiments.study.tiny import GRID
+
+APP = typer.Typer(pretty_exceptions_enable=False)
+APP.command()(reproduce)
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def typed(*words):
+        told = [str(word) for word in words]
+        monkeypatch.setattr(sys, "argv", ["gradsurge", "reproduce", *told])
+        return CliRunner().invoke(APP, told)
+
+    return typed
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "tiny.toml").write_text(GRID)
+    return folder
+
+
+def one_line(result, code, *words):
+    assert result.exit_code == code, result.output
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith("gradsurge: error: ")
+    for word in words:
+        assert word in line
+
+
+def test_a_dry_run_tells_runs_time_and_published_numbers(run, tmp_path):
+    result = run("fives", "--table", 1, "--table", 3, "--dry-run")
+    assert result.exit_code == 0, result.output
+    for word in ("dice-surgery.n1000", "0 of 25", "a guess", "days", "0.3118", "87.84"):
+        assert word in result.stdout
+    assert list(tmp_path.iterdir()) == []
+    told = json.loads(run("fives", "--table", 1, "--dry-run", "--json").stdout)
+    assert told["missing"] == 11 * (25 + 5)
+    assert told["minutes"] == pytest.approx(11 * 25 * 250_000 * told["seconds_a_step"] / 60)
+    assert told["folder"] == "runs/fives-paper"
+
+
+def test_without_data_the_published_table_is_printed(run, tmp_path):
+    result = run("kits", "--losses", "dice,dice-surgery", "--table", 2)
+    one_line(result, 1, "kits: no data; give --data RAW or --store STORE", "Get the data from")
+    assert "0.0580" in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fivez"], ["fivez"]),
+        (["fives", "--table", "9"], ["no table '9'; there are: 1"]),
+        (["fives", "--losses", "dcie"], ["no loss 'dcie'; there are: ce"]),
+        (["fives", "--table", "3", "--losses", "ce"], ["none of the tables 3 has a row of ce"]),
+        (["fives", "--store", "a", "--data", "b"], ["--store and --data: give one"]),
+        (["phantoms", "--store", "nowhere"], ["nowhere: not a store"]),
+        (["chase", "--data", "nowhere"], ["nowhere"]),
+    ],
+)
+def test_mistakes_are_one_line(run, words, said):
+    one_line(run(*words, "--scale", "smoke"), 1, *said)
+
+
+def test_mistakes_of_usage(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run("phantoms", "--out", tmp_path / "file")
+    assert result.exit_code == 2
+    assert run("phantoms", "--scale", "huge").exit_code == 2
+    assert run().exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def finished(tiny):
+    """The folder of a study whose runs failed at first, and what the command said twice."""
+    out, runner = tiny / "out", CliRunner()
+    words = [str(tiny / "tiny.toml"), "--table", "1", "--losses", "dice", "--out", str(out)]
+    for rate in (0.003, 0.01):
+        for seed in ("", "_seed1"):
+            junk = out / "runs" / "dice" / f"lr{rate}{seed}"
+            junk.mkdir(parents=True)
+            (junk / "notes.txt").write_text("mine")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["gradsurge", "reproduce", *words])
+        failed = runner.invoke(APP, [*words, "--device", "cpu", "--workers", "0"])
+        for junk in (out / "runs" / "dice").glob("lr*"):
+            if (junk / "notes.txt").exists():
+                shutil.rmtree(junk)
+        mended = runner.invoke(APP, [*words, "--device", "cpu", "--workers", "0"])
+    return out, failed, mended
+
+
+def test_failed_runs_are_told_and_the_code_is_1(finished):
+    _, failed, _ = finished
+    assert failed.exit_code == 1, failed.output
+    problems = [
+        line for line in failed.stderr.splitlines() if line.startswith("gradsurge: problem")
+    ]
+    assert len(problems) == 2
+    assert "holds no run" in problems[0]
+    assert "0 of 2 runs so far" in failed.stdout
+
+
+def test_mended_it_ends_with_tables(finished):
+    out, _, mended = finished
+    assert mended.exit_code == 0, mended.output
+    assert "Dice" in mended.stdout
+    assert "Written:" in mended.stdout
+    names = {file.name for file in (out / "tables").iterdir()}
+    assert names == {"table1.md", "table1.tex", "table1.csv", "table1.html", "summary.md"}
+    assert "| dice |" in (out / "tables" / "summary.md").read_text()
+    assert len(list((out / "records" / "dice").glob("*.json"))) == 2
+
+
+def test_a_finished_study_needs_no_data(finished, tiny, run, tmp_path):
+    out, *_ = finished
+    for part in ("records", "study.json"):
+        copy = shutil.copytree if (out / part).is_dir() else shutil.copyfile
+        copy(out / part, tmp_path / part)
+    words = [tiny / "tiny.toml", "--table", 1, "--losses", "dice", "--out", tmp_path]
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["records"] == 2
+    assert told["failures"] == []
+    assert {file.name for file in tmp_path.iterdir()} == {"records", "study.json", "tables"}
+    dry = run(*words, "--dry-run")
+    assert "0 runs are missing" in dry.stdout
+
+
+def test_another_recipe_or_scale_in_the_folder(finished, run, tiny):
+    out, *_ = finished
+    one_line(run("phantoms", "--out", out), 1, "holds a study with recipe 'tiny', got 'phantoms'")
+    other = run(tiny / "tiny.toml", "--scale", "small", "--out", out)
+    one_line(other, 1, "holds a study with scale 'paper', got 'small'")
+
+
+def test_stopped_it_says_how_to_go_on_without_passwords(run, tiny, monkeypatch, tmp_path):
+    def stopped(*_):
+        raise study.StudyStopped("dice")
+
+    monkeypatch.setattr(study, "reproduce", stopped)
+    url = "postgresql://ann:secret@server/studies"
+    result = run(tiny / "tiny.toml", "--table", 1, "--out", tmp_path / "out", "--storage", url)
+    assert result.exit_code == 1
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith(
+        "gradsurge: stopped, everything is saved; go on with: gradsurge reproduce"
+    )
+    assert "ann:***@server" in line
+    assert "secret" not in result.output

@@ -1,0 +1,248 @@
+"""Whole studies on tiny phantoms: made, stopped, taken up, broken and mended."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from gradsurge.experiments.recipes.requests import SEED
+from gradsurge.experiments.study import (
+    Protocol,
+    StudyStopped,
+    overview_of,
+    read_records,
+    reproduce,
+    tables_from_records,
+    with_rows,
+)
+from gradsurge.experiments.study.kept_records import KeptRecords
+from gradsurge.experiments.study.planned_run import PlannedRun
+from gradsurge.experiments.study.summary import summary_of
+from tests.experiments.study.tiny import RANDOM, Told, tiny_recipe, tiny_site
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """Recipe, folder and outcome of a study with everything."""
+    folder = tmp_path_factory.mktemp("study")
+    recipe, told = tiny_recipe(folder), Told()
+    site = tiny_site(recipe, folder / "out", told)
+    done = reproduce(site, with_rows(recipe, list(recipe.tables), []))
+    assert not done.failures
+    return recipe, folder / "out", done, told
+
+
+def once(recipe):
+    """Return the recipe with one seed."""
+    return replace(recipe, variants=tuple(replace(v, seeds=1) for v in recipe.variants))
+
+
+def only(recipe, *losses, tables=("1",)):
+    return with_rows(recipe, list(tables), losses)
+
+
+def test_everything_is_trained_measured_and_kept(unbroken):
+    recipe, folder, done, told = unbroken
+    kept = {(r.variant, r.seed) for r in done.records}
+    assert kept == {
+        ("dice", 0),
+        ("dice", 1),
+        ("dice-surgery", 0),
+        ("dice-surgery.n1", 0),
+        ("dice-surgery.finetune", 0),
+    }
+    assert len(told.trained) == 10  # four tries, five runs, one to start from
+    assert sorted(told.measured) == sorted(f"{r.variant} {r.run}" for r in done.records)
+    assert len(done.tables) == len(recipe.tables)
+    assert len({json.dumps(dict(r.point)) for r in done.records if r.variant == "dice"}) == 2
+    assert not (folder / "records" / "dice.first").exists()
+
+
+def test_the_best_point_by_validation_dice_was_taken(unbroken):
+    _, folder, done, _ = unbroken
+    for record in done.records:
+        tried = {
+            one["point"]["training.learning_rate"]: one["dice"] for one in record.selection["tried"]
+        }
+        assert set(tried) == {3e-3, 1e-2}
+        assert record.point["training.learning_rate"] == max(tried, key=tried.get)
+        searched = record.selection["of"]
+        for rate, dice in tried.items():
+            outcome = folder / "runs" / searched / f"lr{rate}_tried" / "outcome.json"
+            assert json.loads(outcome.read_text())["scores"]["none"]["dice"] == dice
+    config = folder / "runs" / "dice" / "lr0.01_tried" / "config.json"
+    assert json.loads(config.read_text())["training"]["steps"] == 2
+
+
+def test_a_run_goes_on_from_the_one_of_its_seed(unbroken):
+    _, folder, done, _ = unbroken
+    (record,) = [r for r in done.records if r.variant == "dice-surgery.finetune"]
+    config = json.loads((folder / "runs" / record.variant / record.run / "config.json").read_text())
+    assert config["init"] == str(folder / "runs" / "dice.first" / record.run)
+    assert config["training"]["steps"] == 2
+
+
+def test_records_hold_what_their_tables_need(unbroken):
+    by_name = {(r.variant, r.seed): r.measured for r in unbroken[2].records}
+    assert by_name["dice-surgery.n1", 0].shift
+    assert not by_name["dice-surgery.n1", 0].lesions
+    assert by_name["dice-surgery", 0].lesions
+    assert not by_name["dice-surgery", 0].shift
+    assert set(by_name["dice-surgery", 0].pooled) == {"none", "equilibrium", "bias", "temperature"}
+    assert set(by_name["dice", 0].posterior) == {"none", "bias", "temperature", "posterior"}
+
+
+def test_the_same_again_does_nothing(unbroken):
+    recipe, folder, done, _ = unbroken
+    told = Told()
+    again = reproduce(tiny_site(recipe, folder, told), with_rows(recipe, list(recipe.tables), []))
+    assert told.trained == told.measured == []
+    assert again.tables == done.tables
+    overview = overview_of(recipe, Protocol(recipe, list(recipe.tables)), folder)
+    assert overview.missing == 0
+    assert overview.minutes == 0
+    assert "measured on 10 runs" in overview.pace.source
+
+
+def test_records_alone_make_the_tables(unbroken, tmp_path):
+    recipe, folder, done, _ = unbroken
+    shutil.copytree(folder / "records", tmp_path / "records")
+    found = tables_from_records(recipe, with_rows(recipe, list(recipe.tables), []), tmp_path)
+    assert found.tables == done.tables
+    overview = overview_of(recipe, Protocol(recipe, list(recipe.tables)), tmp_path)
+    assert [one.variant.name for one in overview.variants if one.missing] == ["dice.first"]
+    assert "records" in overview.pace.source
+
+
+def test_a_summary_tells_points_and_failures(unbroken):
+    recipe, _, done, _ = unbroken
+    text = summary_of(recipe, done.records, [("dice lr", "a | b")])
+    assert "| dice | lr0.01_seed1 | learning_rate 0.01, seed 1 | 2 |" in text
+    assert "- dice lr: a \\| b" in text
+
+
+def measured_of(folder, variant, run):
+    found, _ = read_records(folder)
+    (record,) = [r for r in found if (r.variant, r.run) == (variant, run)]
+    return record.measured
+
+
+@pytest.mark.parametrize("at", [2, 3])
+def test_stopped_and_taken_up_it_ends_the_same(unbroken, tmp_path, at):
+    recipe, folder, *_ = unbroken
+    told = Told(at)
+    recipe = once(recipe)
+    asked = only(recipe, "dice")
+    site = tiny_site(recipe, tmp_path, told, folder / "store")
+    with pytest.raises(StudyStopped, match="dice"):
+        reproduce(site, asked)
+    before = {file: file.read_bytes() for file in tmp_path.glob("runs/*/*/outcome.json")}
+    assert len(before) == at - 1
+    told = Told()
+    done = reproduce(tiny_site(recipe, tmp_path, told, folder / "store"), asked)
+    assert not done.failures
+    assert len(told.trained) == 3 - (at - 1)
+    assert all(file.read_bytes() == content for file, content in before.items())
+    assert measured_of(tmp_path, "dice", "lr0.01") == measured_of(folder, "dice", "lr0.01")
+
+
+def junk(folder, variant, run):
+    place = folder / "runs" / variant / run
+    place.mkdir(parents=True)
+    (place / "notes.txt").write_text("mine")
+    return place
+
+
+def test_a_failed_run_is_told_passed_over_and_mended(unbroken, tmp_path):
+    recipe, folder, *_ = unbroken
+    shutil.copytree(folder, tmp_path / "out", ignore=lambda _, names: {"dice-surgery.finetune"})
+    out = tmp_path / "out"
+    for name in ("runs/dice/lr0.01_seed1", "records/dice"):
+        shutil.rmtree(out / name)
+    place = junk(out, "dice", "lr0.01_seed1")
+    told = Told()
+    done = reproduce(tiny_site(recipe, out, told), only(recipe, "dice", "dice-surgery"))
+    assert set(told.failures) == {"dice lr0.01_seed1"}
+    assert "is not empty and holds no run" in dict(done.failures)["dice lr0.01_seed1"]
+    assert {(r.variant, r.seed) for r in done.records} == {
+        ("dice", 0),
+        ("dice-surgery", 0),
+    }
+    assert done.tables[0].notes == ["Dice: 1 of 2 runs so far."]
+    shutil.rmtree(place)
+    told = Told()
+    done = reproduce(tiny_site(recipe, out, told), only(recipe, "dice", "dice-surgery"))
+    assert not done.failures
+    assert len(told.measured) == 1
+    assert len(done.records) == 3
+
+
+def test_failed_tries(unbroken, tmp_path):
+    recipe, folder, *_ = unbroken
+    junk(tmp_path, "dice", "lr0.01_tried")
+    small = once(recipe)
+    done = reproduce(tiny_site(small, tmp_path, Told(), folder / "store"), only(small, "dice"))
+    assert [name for name, _ in done.failures] == ["dice lr0.01_tried"]
+    (record,) = done.records
+    assert record.point == {"training.learning_rate": 3e-3, SEED: 0}
+    assert record.selection["tried"][1]["dice"] is None
+
+
+def test_where_every_try_fails_the_row_stays_empty(unbroken, tmp_path):
+    recipe, folder, *_ = unbroken
+    for rate in (0.003, 0.01):
+        junk(tmp_path, "dice-surgery", f"lr{rate}_tried")
+    told = Told()
+    asked = with_rows(recipe, ["3"], [])
+    done = reproduce(tiny_site(recipe, tmp_path, told, folder / "store"), asked)
+    assert done.records == []
+    assert "every point that was tried failed" in dict(done.failures)["dice-surgery.n1"]
+    assert told.trained  # it was tried, and there is no second training of what has no point
+    assert done.tables[0].blocks[0].rows[0].cells["nll"].value is None
+
+
+def test_a_record_of_other_wishes_or_weights_does_not_count(unbroken, tmp_path):
+    recipe, folder, done, _ = unbroken
+    out = tmp_path / "out"
+    shutil.copytree(folder, out)
+    record = next(r for r in done.records if r.variant == "dice")
+    run = PlannedRun(recipe.variant("dice"), record.run, record.point)
+    assert KeptRecords(recipe, out).of(run) == record
+    longer = replace(recipe, run={**recipe.run, "training": {"steps": 5}})
+    rarer = {**recipe.run, "training": {**recipe.run["training"], "checkpoint_every": 2}}
+    other_data = replace(recipe, data=replace(recipe.data, settings={"cases": 11}))
+    shift = {**recipe.tables, "shift": recipe.tables["1"]}
+    assert KeptRecords(longer, out).of(run) is None
+    assert KeptRecords(replace(recipe, run=rarer), out).of(run) == record
+    assert KeptRecords(other_data, out).of(run) is None
+    assert KeptRecords(replace(recipe, tables=shift), out).of(run) is None
+    assert KeptRecords(replace(recipe, scale="small"), out).of(run) is None
+    outcome = out / "runs" / "dice" / record.run / "outcome.json"
+    content = json.loads(outcome.read_text())
+    outcome.write_text(json.dumps({**content, "step": content["step"] + 1}))
+    assert KeptRecords(recipe, out).of(run) is None
+    shutil.rmtree(outcome.parent)
+    assert KeptRecords(recipe, out).of(run) == record
+    (out / "records" / "dice" / f"{record.run}.json").write_text("{")
+    assert KeptRecords(recipe, out).of(run) is None
+
+
+def test_a_random_search_keeps_its_best(unbroken, tmp_path):
+    recipe = tiny_recipe(tmp_path, RANDOM)
+    told = Told()
+    site = tiny_site(recipe, tmp_path / "out", told, unbroken[1] / "store")
+    done = reproduce(site, with_rows(recipe, ["1", "3"], ["dice-surgery"]))
+    assert not done.failures
+    kept = [r for r in done.records if r.variant == "dice-surgery"]
+    tried = [one["dice"] for one in kept[0].selection["tried"]]
+    assert len(tried) == 3
+    best = sorted(range(3), key=lambda i: -tried[i])[:2]
+    assert [r.run for r in kept] == [f"trial_{i:03d}" for i in best]
+    (follower,) = [r for r in done.records if r.variant == "dice-surgery.n1"]
+    assert follower.point["training.learning_rate"] == kept[0].point["training.learning_rate"]
+    assert follower.run == kept[0].run
+    assert len(list((tmp_path / "out" / "runs" / "dice-surgery").iterdir())) == 3
+    overview = overview_of(recipe, Protocol(with_rows(recipe, ["1"], ["dice"]), ["1"]), tmp_path)
+    (dice,) = overview.variants
+    assert (dice.tries, dice.runs, dice.missing_steps) == (3, 2, 12)

@@ -1,0 +1,126 @@
+"""Where the cases of a study come from, and where its folder may be."""
+
+import json
+import threading
+from dataclasses import replace
+
+import pytest
+
+from gradsurge.data.datasets.phantom_set import PhantomSet
+from gradsurge.data.store import Store, only_writer
+from gradsurge.experiments.preparing import prepare
+from gradsurge.experiments.recipes import DataPart
+from gradsurge.experiments.study import NoData, enter_study, study_store, with_rows
+from tests.experiments.prediction.fakes import raw_tree
+from tests.experiments.study.records import recipe
+from tests.experiments.study.tiny import Told
+
+
+def of_data(dataset, most=None, **settings):
+    data = DataPart(dataset, settings, "somewhere", most)
+    return replace(recipe(["dice"], {"1": ["dice"]}), data=data)
+
+
+PHANTOMS = of_data("lesions-2d", {"train": 2}, cases=5, size=[16, 16])
+
+
+def test_raw_data_are_prepared_once(tmp_path):
+    raw = raw_tree(tmp_path / "raw")
+    made = of_data("nnunet", spacing=[2, 2, 2])
+    out = tmp_path / "out"
+    store = study_store(made, out, raw=raw)
+    assert store.dataset.settings["spacing"] == [2.0, 2.0, 2.0]
+    (raw / "labelsTr" / "a.nii.gz").unlink()  # what is prepared is not looked at again
+    assert study_store(made, out).cases == store.cases
+    with pytest.raises(ValueError, match=r"was prepared with spacing \[2.0, 2.0, 2.0\]"):
+        study_store(of_data("nnunet", spacing=[1, 2, 2]), out)
+
+
+def test_without_data(tmp_path):
+    with pytest.raises(NoData, match=r"made: no data; give --data RAW .* from: somewhere"):
+        study_store(of_data("nnunet"), tmp_path / "out")
+    with pytest.raises(ValueError, match="nothing"):
+        study_store(of_data("nnunet"), tmp_path / "out", raw=tmp_path / "nothing")
+
+
+def test_phantoms_need_none_and_the_scale_limits_them(tmp_path):
+    store = study_store(PHANTOMS, tmp_path)
+    assert {split: len(names) for split, names in store.splits.items()} == {
+        "train": 2,
+        "validation": 1,
+        "test": 1,
+    }
+    assert len(Store.open(tmp_path / "store").cases) == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dataset": "vessels-2d"}, "is a store of lesions-2d, the recipe is for vessels-2d"),
+        ({"settings": {"cases": 7, "size": [16, 16]}}, "cases 5, the recipe says 7"),
+        ({"settings": {"cases": 5, "size": [16, 32]}}, "size"),
+    ],
+)
+def test_a_store_of_something_else(tmp_path, changes, words):
+    prepare(PhantomSet("lesions-2d", 5, (16, 16)), tmp_path, tmp_path / "given")
+    other = replace(PHANTOMS, data=replace(PHANTOMS.data, **changes))
+    with pytest.raises(ValueError, match=words):
+        study_store(other, tmp_path / "out", store=tmp_path / "given")
+
+
+def test_a_preparation_of_others_is_waited_for(tmp_path):
+    class Waiter(Told):
+        def waiting(self):
+            release.set()
+
+    release, entered = threading.Event(), threading.Event()
+
+    def other():
+        (tmp_path / "store").mkdir()
+        with only_writer(tmp_path / "store"):
+            entered.set()
+            release.wait(20)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait(20)
+    assert len(study_store(PHANTOMS, tmp_path, watcher=Waiter()).split("train")) == 2
+    assert release.is_set()
+    thread.join()
+
+
+def test_a_study_needs_test_cases(tmp_path):
+    few = of_data("lesions-2d", cases=4, size=[16, 16])  # every fifth is a test case
+    with pytest.raises(ValueError, match="no test cases, which a study needs"):
+        study_store(few, tmp_path)
+
+
+def test_a_folder_holds_one_study(tmp_path):
+    enter_study(tmp_path, PHANTOMS)
+    enter_study(tmp_path, PHANTOMS)
+    with pytest.raises(ValueError, match="holds a study with scale 'paper', got 'small'"):
+        enter_study(tmp_path, replace(PHANTOMS, scale="small"))
+    with pytest.raises(ValueError, match="holds a study with recipe 'made', got 'other'"):
+        enter_study(tmp_path, replace(PHANTOMS, name="other"))
+    for content in ("{", json.dumps({"format": "mine"}), "[]"):
+        (tmp_path / "study.json").write_text(content)
+        with pytest.raises(ValueError, match=r"study.json: not of a study"):
+            enter_study(tmp_path, PHANTOMS)
+
+
+def test_rows_that_are_asked_for():
+    made = recipe(
+        ["ce", "dice", "dice-surgery", "dice-surgery.n1"],
+        {"1": ["ce", "dice", "dice-surgery"], "3": ["dice-surgery.n1"]},
+    )
+    asked = with_rows(made, ["1", "3"], ["dice-surgery"])
+    assert asked.tables["1"].variants == ("dice-surgery",)
+    assert asked.tables["3"].variants == ("dice-surgery.n1",)
+    assert list(with_rows(made, ["1", "3"], ["dice"]).tables) == ["1"]
+    assert with_rows(made, ["1"], []).tables["1"] == made.tables["1"]
+    with pytest.raises(ValueError, match="no table '2'"):
+        with_rows(made, ["2"], [])
+    with pytest.raises(ValueError, match=r"no loss .dcie.; there are: ce, dice, dice-surgery$"):
+        with_rows(made, ["1"], ["dcie"])
+    with pytest.raises(ValueError, match="none of the tables 3 has a row of ce"):
+        with_rows(made, ["3"], ["ce"])

@@ -1,0 +1,133 @@
+"""Figures 2, 3 and 7: marks, panels and numbers as the data have them."""
+
+import math
+
+import numpy as np
+import pytest
+from matplotlib.patches import Ellipse, Rectangle
+
+from gradsurge.experiments.figure_data.confident_errors import Mark
+from gradsurge.experiments.figure_data.gradients import LOSSES, LogitGradients
+from gradsurge.experiments.figure_data.map_comparison import ComparedMaps, MapName
+from gradsurge.experiments.figure_data.shown_case import ShownCase
+from gradsurge.experiments.figure_data.slices import Slice
+from gradsurge.experiments.figure_data.windows import Window
+from gradsurge.report.figures import compared_maps, logit_gradients
+from gradsurge.report.figures.full_colour import save_pictures
+from tests.report.figures.files import assert_opens
+
+MARKS = (Mark(20.0, 30.0, True), Mark(40.0, 25.0, False))
+DICE, SURGERY = MapName("", "dice", "none"), MapName("", "dice-surgery", "equilibrium")
+
+
+def shown(aspect=1.0, marks=MARKS, colours=False):
+    rng = np.random.default_rng(0)
+    label = np.zeros((60, 80), np.bool_)
+    label[15:45, 20:50] = True
+    image = rng.normal(size=(3, 60, 80) if colours else (60, 80)).astype(np.float32)
+    return ShownCase(
+        case="case_$1$",  # a user's name is no formula
+        structure="lesion",
+        cut=Slice(2, 4, 10, aspect),
+        image=image,
+        label=label,
+        errors=np.zeros((60, 80), np.float32),
+        marks=tuple(marks),
+        window=Window(10, 50, 15, 55),
+    )
+
+
+def gradients(**options):
+    rng = np.random.default_rng(1)
+    pulls = {name: rng.random((60, 80)).astype(np.float32) for name in LOSSES}
+    shares = dict(zip(LOSSES, (0.024, 0.99, 0.1, 0.5), strict=True))
+    return LogitGradients("run", shown(**options), pulls["Dice"], pulls, shares)
+
+
+def rows(**options):
+    rng = np.random.default_rng(2)
+    maps = {name: rng.random((60, 80)).astype(np.float32) for name in (DICE, SURGERY)}
+    return [ComparedMaps(shown(**options), maps, {DICE: 0.95, SURGERY: 0.6})] * 2
+
+
+@pytest.mark.parametrize("colours", [False, True])
+def test_gradients_mark_every_confident_error_in_every_panel(tmp_path, colours):
+    data = gradients(aspect=2.0, colours=colours)
+    figure = logit_gradients.draw(data)
+    panels = figure.axes[:6]
+    for axis in panels:
+        circles = [p for p in axis.patches if isinstance(p, Ellipse)]
+        assert [c.center for c in circles] == [(30.0, 20.0), (25.0, 40.0)]
+        assert all(c.height == pytest.approx(c.width / 2) for c in circles)  # round on paper
+        assert (axis.get_xlim(), axis.get_ylim()) == ((14.5, 54.5), (49.5, 9.5))
+    titles = [axis.get_title() for axis in panels[2:]]
+    assert titles == ["Dice\n2.4 %", "CE\n99 %", "Dice surgery\n10 %", "surgery, no decline\n50 %"]
+    assert "slice 5 of 10" in figure.get_suptitle()
+    drawn = np.asarray(panels[2].images[0].get_array())
+    np.testing.assert_allclose(drawn, data.pulls["Dice"][10:50, 15:55])
+    if colours:
+        assert_opens(save_pictures(figure, tmp_path, "gradients"))
+    assert logit_gradients.numbers(data)[
+        "CE: mean share of the largest gradient at confident errors"
+    ] == pytest.approx(0.99)
+
+
+def test_gradients_without_a_confident_error_say_so():
+    data = gradients(marks=())
+    nothing = dict.fromkeys(data.pulls, math.nan)
+    figure = logit_gradients.draw(
+        LogitGradients("run", data.shown, data.probability, data.pulls, nothing), zoomed=False
+    )
+    assert "no confident error" in figure.get_suptitle()
+    assert figure.axes[2].get_title() == "Dice"
+    assert figure.axes[0].get_xlim() == (-0.5, 79.5)
+
+
+def test_zoomed_maps_have_an_arrow_to_each_mark(tmp_path):
+    data = rows()
+    figure = compared_maps.draw_zoomed(data)
+    grid = figure.axes[:8]
+    assert [axis.get_title() for axis in grid[:4]] == [
+        *("image", "label", "Dice", "Dice surgery\ncorrected")
+    ]
+    for axis in (*grid[2:4], *grid[6:8]):
+        assert [text.xy for text in axis.texts] == [(30.0, 20.0), (25.0, 40.0)]
+    assert not grid[0].texts
+    assert figure.get_suptitle() == "Arrows: here Dice is surely wrong (|y − p| ≥ 0.9)"
+    drawn = np.asarray(grid[2].images[0].get_array())
+    np.testing.assert_allclose(drawn, data[0].maps[DICE][10:50, 15:55])
+    assert_opens(save_pictures(figure, tmp_path, "maps"))
+
+
+def test_arrows_come_from_outside_of_the_structure():
+    figure = compared_maps.draw_zoomed(rows())
+    middle = np.array([34.5, 29.5])  # column and row of the label's middle
+    for text in figure.axes[2].texts:
+        away = np.array(text.xy) - middle
+        start = np.array(text.xyann) * (1, -1)  # points go up, rows go down
+        assert start @ away == pytest.approx(np.linalg.norm(start) * np.linalg.norm(away))
+
+
+def test_whole_slices_show_where_the_zoom_is(tmp_path):
+    figure = compared_maps.draw_whole(rows())
+    for axis in figure.axes[:8]:
+        (frame,) = [p for p in axis.patches if isinstance(p, Rectangle)]
+        assert (frame.get_xy(), frame.get_width(), frame.get_height()) == ((14.5, 9.5), 40, 40)
+        assert axis.get_xlim() == (-0.5, 79.5)
+    p = rows()[0].maps[DICE]
+    share = (p[p > 0.05] < 0.95).mean()
+    assert f"Dice {100 * share:.0f} %" in figure.get_suptitle()
+    assert_opens(save_pictures(figure, tmp_path, "examples"))
+
+
+def test_without_marks_nothing_is_claimed():
+    figure = compared_maps.draw_zoomed(rows(marks=()))
+    assert figure.get_suptitle().startswith("Dice is nowhere surely wrong")
+
+
+def test_numbers_of_the_maps():
+    found = compared_maps.numbers(rows())
+    assert found == {
+        "case_$1$: mean |y - p| where the first is surely wrong, Dice": 0.95,
+        "case_$1$: mean |y - p| where the first is surely wrong, Dice surgery corrected": 0.6,
+    }
