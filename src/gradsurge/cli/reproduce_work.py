@@ -95,7 +95,7 @@ def _run(
 
         torch.set_num_threads(typed["threads"])
     lines: StudyLines = StudyLines(overview.missing)
-    if overview.missing == 0:
+    if overview.complete:
         return _from_records(recipe, asked, out)
     store = study_store(recipe, out, typed["store"], typed["data"], lines)
     enter_study(out, recipe)

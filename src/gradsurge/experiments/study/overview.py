@@ -25,7 +25,7 @@ class VariantOverview:
         try_steps: of one such training.
         runs: that tables are made of, or that others start from.
         runs_done: of them: measured, or trained where nothing is measured.
-        steps: of one such training.
+        steps: of one such training; 0 where they are those of the search.
     """
 
     variant: Variant
@@ -39,7 +39,9 @@ class VariantOverview:
     @property
     def missing(self) -> int:
         """Trainings that are still to be done."""
-        return self.tries - self.tries_done + self.runs - self.runs_done
+        # Where the runs of tables are those of the search, nothing more is trained for them.
+        runs = self.runs - self.runs_done if self.steps else 0
+        return self.tries - self.tries_done + runs
 
     @property
     def missing_steps(self) -> int:
@@ -59,6 +61,11 @@ class Overview:
     def missing(self) -> int:
         """Trainings that are still to be done."""
         return sum(one.missing for one in self.variants)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to train or to measure."""
+        return all(v.tries_done == v.tries and v.runs_done == v.runs for v in self.variants)
 
     @property
     def minutes(self) -> float:

@@ -19,7 +19,7 @@ def summary_of(
         failures: (what, why) of what is not in them.
     """
     about = (
-        f"{len(records)} runs of the recipe `{recipe.name}`. Points were chosen by the Dice of "
+        f"Runs of the recipe `{recipe.name}`: {len(records)}. Points were chosen by the Dice of "
         f"validation cases; what was tried is in each record."
     )
     lines = [

@@ -17,7 +17,7 @@ from gradsurge.report.style import styled
 _ABOUT = {
     "blur": "blur\n(deviation, voxels)",
     "noise": "noise\n(deviations of the image)",
-    "contrast": "contrast\n(what is left)",
+    "contrast": "contrast\n(exponent of the curve)",
     "resolution": "resolution\n(voxels that become one)",
 }
 
