@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -9,16 +10,19 @@ import subprocess
 import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 from rich.console import Console
 
 from gradsurge.cli import main
+from gradsurge.cli.demo_output import print_demo
 from gradsurge.cli.demo_progress import StageBar, StageLines
 from gradsurge.experiments.demo import plan_phantoms, run_demo, smoke, trainings
 from tests.experiments.prediction.fakes import raw_tree
 
+HEADINGS = ["NLL", "ECE", "MCE", "Brier", "DSC", "RMS", "|p-q|"]
 ROWS = ("cross-entropy", "Dice", "Dice surgery", "  corrected", "true posterior")
 
 
@@ -83,6 +87,14 @@ def test_a_demo_prints_a_table_and_what_it_says(done):
     for sentence in json.loads((out / "results.json").read_text())["says"]:
         assert sentence in text
     assert f"Report: {out / 'report.html'}" in result.stdout
+    for words in (
+        "NLL: negative log-likelihood",
+        "expected and maximum calibration error, in 15 bins",
+        "MCE is the error of one bin",
+    ):
+        assert words in text
+    assert "also chose the weights" not in text
+    assert result.stderr.count("    measuring the best weights on all validation cases\n") == 3
     told = [line for line in result.stderr.splitlines() if line.startswith(("1/7", "3/7", "7/7"))]
     assert told == ["1/7 preparing the cases", "3/7 training Dice", "7/7 drawing"]
 
@@ -92,6 +104,7 @@ def test_the_same_command_again_gives_the_same_as_json(run, done):
     before = json.loads((out / "results.json").read_text())
     result = run("--tiny", "--out", out, "--json")
     assert result.returncode == 0
+    assert result.stderr.count("    kept, trained before\n") == 3
     printed = json.loads(result.stdout)
     files = printed.pop("files")
     assert printed == json.loads((out / "results.json").read_text())
@@ -100,9 +113,29 @@ def test_the_same_command_again_gives_the_same_as_json(run, done):
     assert all((out / file).is_file() for file in files)
 
 
+def test_a_narrow_terminal_without_unicode(done, monkeypatch):
+    out, _ = done
+    result = run_demo(smoke(plan_phantoms("2d", 0)), out)
+    rows = dict(result.rows)
+    rows["Dice"] = replace(rows["Dice"], mce=math.nan)
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    for width, headings in (("70", 5), ("76", 7)):
+        monkeypatch.setenv("COLUMNS", width)
+        with redirect_stdout(shown):
+            print_demo(replace(result, rows=rows), [str(out / "report.html")], as_json=False)
+        shown.flush()
+        lines = shown.buffer.getvalue().decode("ascii").splitlines()
+        (names, *_) = [line.split() for line in reversed(lines) if line.strip()[:5] == "model"]
+        assert names == ["model", *HEADINGS[:headings]]
+        (dice, *_) = [line.split() for line in reversed(lines) if line.strip()[:6] == "Dice  "]
+        assert len(dice) == 1 + headings
+        assert dice[3] == "-"
+        assert max(len(line) for line in lines if str(out) not in line) <= int(width)
+
+
 def test_another_demo_needs_another_folder_or_overwrite(run, done):
     out, _ = done
-    one_line(run("--tiny", "--out", out, "--seed", 1), 1, "seed 0, got 1", "--overwrite")
+    one_line(run("--tiny", "--out", out, "--seed", 1), 1, "--seed 0, got 1", "--overwrite")
     one_line(run("--out", out), 1, "cases 10, got ", "--overwrite")
 
 
@@ -134,6 +167,7 @@ def test_bad_usage(run, tmp_path, arguments, word):
 def test_a_folder_that_is_not_nnu_nets(run, tmp_path):
     (tmp_path / "raw").mkdir()
     one_line(run("--data", tmp_path / "raw", "--out", tmp_path / "demo"), 1, "dataset.json")
+    assert not (tmp_path / "demo").exists()
 
 
 def test_foreign_files_are_left_alone(run, tmp_path):
@@ -193,6 +227,7 @@ def test_a_terminal_keeps_a_line_for_every_stage(tmp_path):
             bar.done(30)
             bar.stage("training", 9)
             bar.done(9, "loss 0.5, Dice 0.8")
+            bar.note("measuring")  # not of the line that stays
             bar.finish()
         file.seek(0)
         text = file.read()

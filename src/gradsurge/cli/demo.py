@@ -32,14 +32,17 @@ def demo(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Real data instead of phantoms: a raw folder of nnU-Net.",
+            help="Real data instead of phantoms: a raw folder of nnU-Net, with dataset.json, "
+            "imagesTr and labelsTr; three cases or more, which are divided into training, "
+            "validation and test cases unless splits_final.json does.",
             exists=True,
             file_okay=False,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of data, weights and patches.", min=0)] = 0,
     steps: Annotated[
-        int | None, typer.Option(help="Of each training; the preset's if left out.", min=1)
+        int | None,
+        typer.Option(help="Of each training; if left out, 800 (2d, --data) or 400 (3d).", min=1),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     threads: Annotated[

@@ -14,7 +14,8 @@ from rich.table import Table
 if TYPE_CHECKING:
     from gradsurge.experiments.demo import DemoResult
 
-# Score -> heading and decimals; all of them fit into 80 characters, and none is cut off.
+# Score -> heading and decimals; all of them fit into _WIDE characters, and none is cut off. All
+# that is printed is ASCII: not every terminal, and hardly a pipe on Windows, has more.
 _COLUMNS = {
     "nll": ("NLL", 4),
     "ece": ("ECE", 5),
@@ -24,6 +25,7 @@ _COLUMNS = {
     "rms": ("RMS", 4),
     "distance": ("|p-q|", 5),
 }
+_WIDE, _ONLY_WIDE = 76, ("rms", "distance")
 
 
 def print_demo(result: "DemoResult", files: Sequence[str], as_json: bool) -> None:
@@ -37,10 +39,14 @@ def print_demo(result: "DemoResult", files: Sequence[str], as_json: bool) -> Non
         typer.echo(json.dumps({**to_json(result), "files": list(files)}, indent=2))
         return
     console = Console()
-    console.print(_table(result))
-    console.print(_explanation(result), style="dim", highlight=False, markup=False)
+    wide = console.width >= _WIDE
+    table = _table(result, wide)
+    if console.options.ascii_only:
+        table.box = None  # Rich's own substitute is wider, and cuts numbers off
+    console.print(table)
+    console.print(_explanation(result, wide), style="dim", highlight=False, markup=False)
     console.print()
-    for sentence in sentences(result.rows):
+    for sentence in sentences(result.rows, result.correction):
         console.print(sentence, highlight=False, markup=False)
     console.print()
     typer.echo(f"Report: {files[0]}")
@@ -54,7 +60,7 @@ def fail(reason: object, error: BaseException | None = None) -> NoReturn:
     raise typer.Exit(1) from (error or (reason if isinstance(reason, Exception) else None))
 
 
-def _table(result: "DemoResult") -> Table:
+def _table(result: "DemoResult", wide: bool) -> Table:
     from gradsurge.experiments.demo.compared import CORRECTED
 
     title = (
@@ -67,7 +73,8 @@ def _table(result: "DemoResult") -> Table:
     texts = []
     for name, (heading, decimals) in _COLUMNS.items():
         values = [getattr(row, name) for row in rows]
-        if any(value is not None for value in values):
+        fits = wide or name not in _ONLY_WIDE
+        if fits and any(value is not None for value in values):
             table.add_column(heading, justify="right", no_wrap=True)
             texts.append([_number(value, decimals) for value in values])
     for row, *cells in zip(rows, *texts, strict=True):
@@ -77,11 +84,12 @@ def _table(result: "DemoResult") -> Table:
 
 
 def _number(value: float | None, decimals: int) -> str:
-    return "–" if value is None or not math.isfinite(value) else f"{value:.{decimals}f}"
+    return "-" if value is None or not math.isfinite(value) else f"{value:.{decimals}f}"
 
 
-def _explanation(result: "DemoResult") -> str:
+def _explanation(result: "DemoResult", wide: bool) -> str:
     from gradsurge.experiments.demo.compared import CORRECTED, POSTERIOR
+    from gradsurge.experiments.demo.reading import abbreviations, caveats
 
     masks = [
         f"{row.name} {row.mask}"
@@ -89,13 +97,13 @@ def _explanation(result: "DemoResult") -> str:
         if row.name not in (CORRECTED, POSTERIOR)
     ]
     text = (
-        f"NLL, ECE, MCE, Brier: all voxels together. DSC in %: mean over cases, of masks made of "
-        f"uncorrected probabilities at the threshold that was best on the validation cases: "
+        f"{abbreviations(result)} All voxels together; DSC in %, mean over cases, of masks made "
+        f"of uncorrected probabilities at the threshold that was best on the validation cases: "
         f"{'; '.join(masks)}."
     )
-    if result.has_posterior:
+    if result.has_posterior and wide:
         text += (
             " RMS and |p-q|: distance of p from the true posterior q, the root of the mean of "
-            "(p-q)² and the mean of |p-q|, which forgives calling rare things impossible."
+            "(p-q)^2 and the mean of |p-q|, which forgives calling rare things impossible."
         )
-    return text
+    return " ".join([text, *caveats(result)])

@@ -53,6 +53,10 @@ class StageBar:
         self._facts = facts
         self._progress.update(self._task, completed=parts, facts=facts)
 
+    def note(self, text: str) -> None:
+        """Show it beside the bar; the line that stays keeps the facts."""
+        self._progress.update(self._task, facts=text)
+
     def finish(self) -> None:
         """Leave a line about the stage that has ended."""
         if self._title:
@@ -95,6 +99,11 @@ class StageLines:
             self._last = now
             told = f": {facts}" if facts else ""
             typer.echo(f"    {parts} of {self._total}{told}", err=True)
+
+    def note(self, text: str) -> None:
+        """Say it at once."""
+        self._last = self._clock()
+        typer.echo(f"    {text}", err=True)
 
     def finish(self) -> None:
         """Nothing: a log needs no line for what the next one tells."""

@@ -7,7 +7,7 @@ class Log:
     """Remembers stages and how far each came."""
 
     def __init__(self):
-        self.stages, self.parts = {}, {}
+        self.stages, self.parts, self.notes = {}, {}, []
 
     def stage(self, title, total):
         self.stages[title] = total
@@ -16,6 +16,9 @@ class Log:
 
     def done(self, parts, facts=""):
         self.parts[self._now].append((parts, facts))
+
+    def note(self, text):
+        self.notes.append((self._now, text))
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gradsurge.experiments.demo.compared import CORRECTED, PLAIN, POSTERIOR, SURGERY
+from gradsurge.experiments.demo.compared import CORRECTED, ENTROPY, PLAIN, POSTERIOR, SURGERY
 from gradsurge.experiments.demo.findings import find, sentences
 from gradsurge.experiments.demo.result import ScoreRow
 
@@ -48,7 +48,13 @@ def test_each_claim_can_fail(numbers, broken):
 
 def test_a_demo_that_shows_it_says_so_with_its_numbers():
     first, second = sentences(table())
-    for text in ("equally good", "DSC 65.5", "66.0", "41%", "NLL 0.0164 against 0.0400"):
+    for text in (
+        "equally good",
+        "DSC 65.5",
+        "66.0",
+        "far better by NLL, at 41%",
+        "NLL 0.0164 against 0.0400",
+    ):
         assert text in first
     for text in ("15% of Dice's", "ECE 0.00060 against 0.00400"):
         assert text in second
@@ -59,15 +65,21 @@ def test_a_demo_that_shows_it_says_so_with_its_numbers():
 @pytest.mark.parametrize(
     ("numbers", "words", "never"),
     [
-        ({"surgery": 0.03}, "at 75% of Dice's NLL, not at half", "far better"),
-        ({"surgery": 0.041}, "are not better than Dice's here", "far better"),
-        ({"surgery": math.nan}, "are not better than Dice's here", "far better"),
+        ({"surgery": 0.03}, "better by NLL, yet at 75% of Dice's, not at half", "far better"),
+        ({"surgery": 0.0201}, "at 50.2% of Dice's, not at half", "far better"),
+        ({"surgery": 0.02001}, "at 50.02% of Dice's, not at half", "far better"),
+        ({"surgery": 0.0393}, "about the same as Dice's by NLL", "better"),
+        ({"surgery": 0.0407}, "about the same as Dice's by NLL", "worse"),
+        ({"surgery": 0.0409}, "worse than Dice's by NLL", "better"),
+        ({"surgery": math.nan}, "cannot be compared by NLL", "worse than"),
         ({"dsc": 60.0}, "masks are worse", "equally good"),
         ({"dsc": 70.0}, "masks are better", "equally good"),
         ({"dsc": math.nan}, "cannot be compared", "equally good"),
-        ({"corrected": 0.003}, "75% of Dice's, not half of it", "mean what they say"),
-        ({"corrected": 0.005}, "not below Dice's here", "5% of"),
-        ({"ece": 0.0}, "not below Dice's here", "0% of"),
+        ({"corrected": 0.003}, "75% of Dice's, not half of it", "above Dice's"),
+        ({"corrected": 0.00402}, "error is about the same as Dice's", "100% of"),
+        ({"corrected": 0.005}, "error is above Dice's", "125% of"),
+        ({"ece": 0.0}, "error cannot be compared with Dice's", "above Dice's"),
+        ({"corrected": math.nan}, "error cannot be compared with Dice's", "above Dice's"),
     ],
 )
 def test_a_demo_that_does_not_show_it_says_that(numbers, words, never):
@@ -87,3 +99,17 @@ def test_without_a_correction_nothing_is_claimed_for_it():
     del rows[CORRECTED]
     assert not find(rows).holds["ECE corrected at most half"]
     assert "no closed-form correction" in sentences(rows)[1]
+    assert "gradsurge show" in sentences(rows)[1]
+
+
+def test_a_correction_that_the_run_rejects_is_not_praised_alone():
+    words = "(its validation cases did not ask for it)"
+    assert words in sentences(table(), "none")[1]
+    assert words not in sentences(table(), "equilibrium")[1]
+    assert words not in sentences(table(), "temperature")[1]
+
+
+def test_cross_entropy_has_its_clause():
+    rows = table() | {ENTROPY: row(ENTROPY, ece=0.00071, dsc=61.2)}
+    assert "cross-entropy, with DSC 61.2, has ECE 0.00071 as trained" in sentences(rows)[1]
+    assert "cross-entropy" not in sentences(table())[1]

@@ -20,13 +20,17 @@ def test_the_page_says_what_was_found(made):
     result, files = made
     text = html.unescape((result.out / "report.html").read_text())
     assert files[0] == str(result.out / "report.html")
-    for sentence in sentences(result.rows):
+    for sentence in sentences(result.rows, result.correction):
         assert sentence in text
     for row in result.rows.values():
         assert f">{row.name}<" in text
         assert f">{row.dsc:.1f}<" in text
         assert f">{row.mask}<" in text
     assert text.count("data:image/svg+xml") == len(result.rows)
+    assert text.count("MCE is the error of one bin") == 2  # under table and diagrams
+    assert "expected and maximum calibration error, in 15 bins" in text
+    assert "also chose the weights" not in text
+    assert "<h2>Reliability</h2>" in text
     assert 'href="evaluation/report.html"' in text
     assert (result.out / "evaluation" / "report.html").is_file()
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 import pytest
 
 from gradsurge.experiments.demo.compared import LOSSES
-from gradsurge.experiments.demo.folder import enter_folder
+from gradsurge.experiments.demo.folder import enter_folder, keep_data, only_demo
 from gradsurge.experiments.demo.plan import PRESETS, plan_phantoms, plan_real, smoke
+from gradsurge.experiments.demo.run import run_demo
+from tests.experiments.prediction.fakes import raw_tree
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -26,6 +28,13 @@ def test_steps_are_those_asked_for():
     assert plan_phantoms("2d", 0).of_loss("ce").training["steps"] > 100
 
 
+def test_the_steps_that_would_be_taken_anyway_are_the_same_demo(tmp_path):
+    assert plan_phantoms("2d", 0, 800) == plan_phantoms("2d", 0)
+    assert plan_phantoms("3d", 0, 400) == plan_phantoms("3d", 0)
+    assert plan_real(tmp_path, 0, 800) == plan_real(tmp_path, 0)
+    assert plan_real(tmp_path, 0, 801) != plan_real(tmp_path, 0)
+
+
 def test_an_unknown_preset_is_refused():
     with pytest.raises(ValueError, match="preset: unknown '4d'; known: 2d, 3d"):
         plan_phantoms("4d", 0)
@@ -41,9 +50,9 @@ def test_the_same_demo_goes_on_and_another_does_not(tmp_path):
     enter_folder(tmp_path / "demo", plan, overwrite=False)
     (tmp_path / "demo" / "runs").mkdir()
     enter_folder(tmp_path / "demo", plan, overwrite=False)
-    with pytest.raises(ValueError, match=r"with seed 0, got 1; .*--overwrite"):
+    with pytest.raises(ValueError, match=r"with --seed 0, got 1; .*--overwrite"):
         enter_folder(tmp_path / "demo", plan_phantoms("2d", 1), overwrite=False)
-    with pytest.raises(ValueError, match=r"training\.steps"):
+    with pytest.raises(ValueError, match="with --steps 800, got 5"):
         enter_folder(tmp_path / "demo", plan_phantoms("2d", 0, 5), overwrite=False)
     assert (tmp_path / "demo" / "runs").exists()
 
@@ -57,6 +66,50 @@ def test_overwriting_removes_the_older_demo_and_nothing_else(tmp_path):
     enter_folder(tmp_path, plan_phantoms("2d", 1), overwrite=True)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["demo.json", "mine.txt"]
     enter_folder(tmp_path, plan_phantoms("2d", 1), overwrite=False)
+
+
+def test_models_of_other_data_are_not_gone_on_with(tmp_path):
+    plan = plan_phantoms("2d", 0)
+    enter_folder(tmp_path, plan, overwrite=False)
+    keep_data(tmp_path, "before")
+    keep_data(tmp_path, "changed while there was no model")
+    (tmp_path / "runs" / "ce").mkdir(parents=True)
+    enter_folder(tmp_path, plan, overwrite=False)
+    keep_data(tmp_path, "changed while there was no model")
+    with pytest.raises(ValueError, match=r"data changed since these models .* use --overwrite"):
+        keep_data(tmp_path, "other")
+    enter_folder(tmp_path, plan, overwrite=True)
+    keep_data(tmp_path, "other")
+
+
+def test_a_running_demo_is_not_overwritten(tmp_path):
+    plan = smoke(plan_phantoms("2d", 0))
+    enter_folder(tmp_path, plan, overwrite=False)
+    (tmp_path / "runs").mkdir()
+    with (
+        only_demo(tmp_path),
+        pytest.raises(ValueError, match="another gradsurge demo is writing to it"),
+    ):
+        run_demo(plan, tmp_path, overwrite=True)
+    assert (tmp_path / "runs").exists()
+
+
+def test_nothing_is_written_before_device_and_data_are_checked(tmp_path):
+    raw, out = raw_tree(tmp_path / "raw"), tmp_path / "demo"
+    plan = smoke(plan_real(raw, 0))
+    with pytest.raises(ValueError, match=r"device: .*'tpu'"):
+        run_demo(plan, out, device="tpu")
+    for place in (raw, raw / "demo"):
+        with pytest.raises(ValueError, match=r"--out: .* must not share a place with --data"):
+            run_demo(plan, place)
+    raw.rename(tmp_path / "store")  # where the demo's own store would be
+    with pytest.raises(ValueError, match=r"--out: .* must not share a place with --data"):
+        run_demo(smoke(plan_real(tmp_path / "store", 0)), tmp_path, overwrite=True)
+    (tmp_path / "store" / "dataset.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"dataset\.json"):
+        run_demo(smoke(plan_real(tmp_path / "store", 0)), out)
+    assert [file.name for file in tmp_path.iterdir()] == ["store"]
+    assert not (tmp_path / "store" / "demo.json").exists()
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -1,6 +1,7 @@
 """A whole demo, small: its table against scikit-learn and plain loops on the files it wrote."""
 
 import json
+import math
 import shutil
 
 import nibabel
@@ -9,10 +10,14 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 from gradsurge.data.phantoms import make_phantom
+from gradsurge.data.store import Store
 from gradsurge.experiments.demo import COMPARED, POSTERIOR, plan_phantoms, run_demo, smoke
 from gradsurge.experiments.demo import predictions as predictions_module
+from gradsurge.experiments.demo import score_rows as score_rows_module
 from gradsurge.experiments.demo import trainings as trainings_module
+from gradsurge.experiments.demo.cases import HeldOut
 from gradsurge.experiments.demo.compared import CORRECTED, SURGERY
+from gradsurge.experiments.demo.posterior_threshold import posterior_threshold
 from gradsurge.experiments.demo.watcher import DemoStopped
 from gradsurge.experiments.runs import open_run
 from gradsurge.experiments.runs.run import RunResult
@@ -78,6 +83,34 @@ def test_distances_are_from_the_posterior_the_phantoms_were_made_with(finished, 
     assert row.rms == pytest.approx(np.sqrt(np.mean((p - q) ** 2)), rel=1e-6, abs=1e-9)
 
 
+def test_the_truth_is_cut_where_it_was_best_on_validation_cases(finished):
+    """Every threshold between two values is tried on phantoms made anew."""
+    cases = Store.open(finished.out / "store").split("validation")
+    made = [make_phantom("lesions-2d", int(n.rpartition("_")[2]), 0, (32, 32)) for n in cases]
+    q = pooled([phantom.posterior[0] for phantom in made])
+    y = pooled([phantom.label for phantom in made]) == 1
+    values = np.unique(q)
+    dice = [2 * np.sum((q > t) & y) / (np.sum(q > t) + y.sum()) for t in values[:-1]]
+    row = finished.rows[POSTERIOR]
+    threshold = posterior_threshold(Store.open(finished.out / "store"))
+    assert row.mask == f"q > {threshold:.2f}"
+    reached = 2 * np.sum((q > threshold) & y) / (np.sum(q > threshold) + y.sum())
+    assert reached == pytest.approx(max(dice), rel=1e-3)
+    maps = voxels(finished.out / "predictions" / POSTERIOR)
+    masks, labels = [p > threshold for p in maps], voxels(finished.out / "labels")
+    scores = [2 * np.sum(m * y) / (m.sum() + y.sum()) for m, y in zip(masks, labels, strict=True)]
+    assert row.dsc == pytest.approx(100 * np.mean(scores))
+
+
+def test_a_case_with_nothing_in_mask_and_label_does_not_count(finished, monkeypatch):
+    scores = iter([math.nan, 0.5])
+    monkeypatch.setattr(score_rows_module, "dice", lambda *_: next(scores))
+    out = finished.out
+    held_out = HeldOut("test", [], out / "labels", out / "images", out / "predictions" / POSTERIOR)
+    found = score_rows_module._of_truth(finished.evaluation, held_out, held_out.posterior, 0.5)
+    assert found.dsc == 50.0
+
+
 def test_looks_hold_every_model_and_the_truth(finished):
     assert finished.looks
     for look in finished.looks:
@@ -98,30 +131,36 @@ def test_the_watcher_hears_every_stage_to_its_end(finished, log):
         "predicting held-out cases": 8,
         "measuring": 10,
     }
-    for title in ("preparing the cases", "training Dice", "measuring"):
+    for title in ("preparing the cases", "training Dice", "predicting held-out cases", "measuring"):
         assert log.parts[title][-1][0] == log.stages[title]
     assert "Dice 0." in log.parts["training Dice"][-1][1]
+    validation = "measuring the best weights on all validation cases"
+    assert log.notes == [(title, validation) for title in log.stages if "training" in title]
 
 
 def test_results_are_kept_for_machines(finished):
     stored = json.loads((finished.out / "results.json").read_text())
     assert [row["name"] for row in stored["rows"]] == list(FOLDERS)
     assert stored["rows"][1]["nll"] == finished.rows["Dice"].nll
-    assert len(stored["says"]) == 2
+    assert "masks" in stored["says"][0]
+    assert "closed-form correction" in stored["says"][1]
     assert stored["cases"] == {"train": 6, "validation": 2, "test": 2}
 
 
-def test_the_same_demo_again_trains_nothing(finished, monkeypatch):
+def test_the_same_demo_again_trains_nothing_and_keeps_what_a_user_put_there(finished):
+    mine = finished.out / "images" / "mine.txt"
+    mine.write_text("mine")
     before = {f: f.stat().st_mtime_ns for f in (finished.out / "runs").rglob("*.pt")}
+    assert before
     again = run_demo(finished.plan, finished.out)
+    assert mine.read_text() == "mine"
     assert {f: f.stat().st_mtime_ns for f in (finished.out / "runs").rglob("*.pt")} == before
     assert dict(again.rows) == dict(finished.rows)
-    assert set(again.minutes.values()) == {0.0}
+    assert all(finished.minutes.values())
+    assert not any(again.minutes.values())
 
 
-def test_a_stopped_training_tells_where_it_stopped(finished, tmp_path, monkeypatch):
-    shutil.copytree(finished.out / "store", tmp_path / "kept")
-
+def test_a_stopped_training_tells_where_it_stopped(tmp_path, monkeypatch):
     def interrupted(config, out, **_):
         return RunResult(out, config, "interrupted", 2, 0.1, None)
 

@@ -1,6 +1,7 @@
 """The data of a demo: a store, and the held-out cases as files to measure against."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,11 +9,12 @@ from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.datasets import Dataset
 from gradsurge.data.datasets.making import make_dataset
 from gradsurge.data.datasets.phantom_set import PhantomSet
-from gradsurge.data.formats import suffix_of
+from gradsurge.data.formats import READERS, suffix_of
 from gradsurge.data.store import Store, StoredCase
 from gradsurge.experiments.demo.compared import POSTERIOR
 from gradsurge.experiments.demo.folder import IMAGES, LABELS, PREDICTIONS, STORE
 from gradsurge.experiments.demo.plan import DemoPlan
+from gradsurge.experiments.demo.posterior_threshold import posterior_threshold
 from gradsurge.experiments.demo.watcher import Watcher
 from gradsurge.experiments.prediction.frame import frame_of
 from gradsurge.experiments.prediction.voxel_files import write_map, write_mask
@@ -29,6 +31,7 @@ class HeldOut:
         labels: folder of their labels.
         images: folder of their scans, for pictures.
         posterior: folder of the true posterior's maps; None for real data.
+        threshold: for the posterior's masks, from the validation cases; None for real data.
     """
 
     split: str
@@ -36,18 +39,17 @@ class HeldOut:
     labels: Path
     images: Path
     posterior: Path | None
+    threshold: float | None = None
 
 
-def prepare_store(
-    plan: DemoPlan, out: Path, watcher: Watcher, jobs: int = 1
-) -> tuple[Store, list[str]]:
+def prepare_store(plan: DemoPlan, out: Path, watcher: Watcher) -> tuple[Store, list[str]]:
     """Bring the store up to date; what is there already is kept.
 
     Returns:
         The store, and a line for each case that could not be prepared.
 
     Raises:
-        ValueError: the raw folder is not nnU-Net's, or its labels cannot be measured.
+        ValueError: the raw folder has no case, or cannot be read.
     """
     watcher.stage("preparing the cases", 1)
     raw = Path() if plan.raw is None else Path(plan.raw)
@@ -66,17 +68,10 @@ def prepare_store(
         raw,
         out / STORE,
         seed=plan.seed,
-        jobs=jobs,
         on_tasks=on_tasks,
         on_case=on_case,
     )
-    store = Store.open(out / STORE)
-    if store.dataset.ignore_label is not None:
-        raise ValueError(
-            f"{shown(raw)}: has an ignore label, which a demo does not measure; use gradsurge "
-            f"prepare, train, predict, and evaluate with --region mask"
-        )
-    return store, [f"{case}: {problem}" for case, problem in done.failures]
+    return Store.open(out / STORE), [f"{case}: {problem}" for case, problem in done.failures]
 
 
 def write_held_out(store: Store, out: Path) -> HeldOut:
@@ -93,15 +88,17 @@ def write_held_out(store: Store, out: Path) -> HeldOut:
     cases = [store.case(name) for name in names]
     phantoms = all(case.grid is None for case in cases)
     posterior = out / PREDICTIONS / POSTERIOR if phantoms else None
-    labels, images = _fresh(out / LABELS), _fresh(out / IMAGES)
-    if posterior is not None:
-        _fresh(posterior)
+    labels, images = out / LABELS, out / IMAGES
+    for folder in (labels, images, posterior):
+        if folder is not None:
+            _make_room(folder, store.cases)
     for case in cases:
         if posterior is not None:
             _write_phantom(case, labels, images, posterior)
         else:
             _copy_source(case, labels, images)
-    return HeldOut(split, names, labels, images, posterior)
+    threshold = None if posterior is None else posterior_threshold(store)
+    return HeldOut(split, names, labels, images, posterior, threshold)
 
 
 def _dataset(plan: DemoPlan) -> Dataset:
@@ -110,12 +107,13 @@ def _dataset(plan: DemoPlan) -> Dataset:
     return make_dataset("nnunet", {})
 
 
-def _fresh(folder: Path) -> Path:
-    """Return the folder without what an older demo left there."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    return folder
+def _make_room(folder: Path, cases: Sequence[str]) -> None:
+    """Remove what an earlier call wrote there; what a user put there is named otherwise."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = {f"{case}{suffix}" for case in cases for suffix in READERS}
+    for file in folder.iterdir():
+        if file.name in ours and not file.is_dir():
+            file.unlink()
 
 
 def _write_phantom(case: StoredCase, labels: Path, images: Path, posterior: Path) -> None:

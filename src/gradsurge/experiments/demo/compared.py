@@ -28,7 +28,7 @@ COMPARED = (
         "Dice surgery corrected", "dice-surgery-corrected", "dice-surgery", correction="equilibrium"
     ),
 )
-PLAIN, SURGERY, CORRECTED = (row.name for row in COMPARED[1:])
+ENTROPY, PLAIN, SURGERY, CORRECTED = (row.name for row in COMPARED)
 LOSSES = tuple(dict.fromkeys(row.loss for row in COMPARED))
 TITLES = {row.loss: row.name for row in reversed(COMPARED)}
 

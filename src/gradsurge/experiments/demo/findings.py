@@ -8,11 +8,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gradsurge.experiments.demo.compared import CORRECTED, PLAIN, POSTERIOR, SURGERY
+from gradsurge.experiments.demo.compared import CORRECTED, ENTROPY, PLAIN, POSTERIOR, SURGERY
 from gradsurge.experiments.demo.result import ScoreRow
 
 HALF, POINT = 0.5, 1.0
-_ALIKE = 0.98  # a ratio above it is no difference
+_ALIKE = (0.98, 1.02)  # ratios between them are no difference
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,13 @@ def find(rows: Mapping[str, ScoreRow]) -> Findings:
     )
 
 
-def sentences(rows: Mapping[str, ScoreRow]) -> tuple[str, str]:
-    """Return two sentences: masks and NLL as trained; calibration after the correction."""
+def sentences(rows: Mapping[str, ScoreRow], chosen: str = "equilibrium") -> tuple[str, str]:
+    """Return two sentences: masks and NLL as trained; calibration after the correction.
+
+    Args:
+        rows: of the table.
+        chosen: the correction that the surgery run itself chose on its validation cases.
+    """
     found = find(rows)
     plain, surgery = rows[PLAIN], rows[SURGERY]
     masks = (
@@ -58,7 +63,7 @@ def sentences(rows: Mapping[str, ScoreRow]) -> tuple[str, str]:
         f"Dice)"
     )
     nll = f"NLL {surgery.nll:.4f} against {plain.nll:.4f}"
-    return f"{masks}, and {_nll(found.nll_ratio)}: {nll}.", _second(rows, found)
+    return f"{masks}, and {_nll(found.nll_ratio)}: {nll}.", _second(rows, found, chosen)
 
 
 def _masks(difference: float) -> str:
@@ -70,25 +75,61 @@ def _masks(difference: float) -> str:
 
 
 def _nll(ratio: float) -> str:
+    if math.isnan(ratio):
+        return "the probabilities cannot be compared by NLL"
     if ratio <= HALF:
-        return f"surgery's probabilities are far better, at {ratio:.0%} of Dice's NLL"
-    if ratio < _ALIKE:
-        return f"surgery's probabilities are better, yet at {ratio:.0%} of Dice's NLL, not at half"
-    return "surgery's probabilities are not better than Dice's here"
+        return f"surgery's probabilities are far better by NLL, at {percent(ratio)} of Dice's"
+    if ratio < _ALIKE[0]:
+        return (
+            f"surgery's probabilities are better by NLL, yet at {percent(ratio)} of Dice's, not at "
+            f"half"
+        )
+    words = "about the same as" if ratio <= _ALIKE[1] else "worse than"
+    return f"surgery's probabilities are {words} Dice's by NLL"
 
 
-def _second(rows: Mapping[str, ScoreRow], found: Findings) -> str:
+def _second(rows: Mapping[str, ScoreRow], found: Findings, chosen: str) -> str:
     plain, corrected = rows[PLAIN], rows.get(CORRECTED)
     if corrected is None:
-        return "There is no closed-form correction: the training measured no shift to take away."
+        return (
+            "There is no closed-form correction: the training measured no shift that can be taken "
+            "away; gradsurge show on runs/dice-surgery tells more."
+        )
+    doubt = " (its validation cases did not ask for it)" if chosen == "none" else ""
+    start = f"With the closed-form correction, which is fitted on nothing{doubt},"
     ece = f"ECE {corrected.ece:.5f} against {plain.ece:.5f}"
-    start = "With the closed-form correction, which is fitted on nothing,"
-    if found.ece_ratio < _ALIKE:
-        half = "" if found.ece_ratio <= HALF else ", not half of it"
-        words = f"its calibration error is {found.ece_ratio:.0%} of Dice's{half}: {ece}"
-    else:
-        words = f"its calibration error is not below Dice's here: {ece}"
-    return f"{start} {words}{_floor(rows)}."
+    return f"{start} {_ece(found.ece_ratio)}: {ece}{_floor(rows)}{_entropy(rows)}."
+
+
+def _ece(ratio: float) -> str:
+    if math.isnan(ratio):
+        return "its calibration error cannot be compared with Dice's"
+    if ratio < _ALIKE[0]:
+        half = "" if ratio <= HALF else ", not half of it"
+        return f"its calibration error is {percent(ratio)} of Dice's{half}"
+    words = "about the same as" if ratio <= _ALIKE[1] else "above"
+    return f"its calibration error is {words} Dice's"
+
+
+def percent(ratio: float) -> str:
+    """Return a ratio with as many decimals as it takes to tell it from one half.
+
+    >>> percent(0.41), percent(0.496), percent(0.5), percent(0.5004)
+    ('41%', '49.6%', '50.0%', '50.04%')
+    """
+    first = 1 if abs(ratio - HALF) < 0.01 else 0
+    for decimals in range(first, 6):
+        text = f"{ratio:.{decimals}%}"
+        if (float(text[:-1]) / 100 <= HALF) == (ratio <= HALF):
+            break
+    return text
+
+
+def _entropy(rows: Mapping[str, ScoreRow]) -> str:
+    plain = rows.get(ENTROPY)
+    if plain is None:
+        return ""
+    return f"; cross-entropy, with DSC {plain.dsc:.1f}, has ECE {plain.ece:.5f} as trained"
 
 
 def _floor(rows: Mapping[str, ScoreRow]) -> str:

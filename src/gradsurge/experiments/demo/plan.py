@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gradsurge.experiments.runs import RunRequest
+from gradsurge.experiments.runs.presets import find_preset
 from gradsurge.experiments.runs.run_folder import flatten
 
 
@@ -116,12 +117,14 @@ def smoke(plan: DemoPlan) -> DemoPlan:
     return replace(plan, cases=10, size=size, request={**request, "patch": list(size)})
 
 
+# Of real data, which ask for nothing else than ``gradsurge train`` does by itself.
+_DEFAULT_STEPS = find_preset(RunRequest("ce").preset, 3).training["steps"]
 _FOLLOW_STEPS = ("warmup", "validate_every", "checkpoint_every")
 
 
 def _with_steps(plan: DemoPlan, steps: int | None) -> DemoPlan:
-    if steps is None:
-        return plan
     training = plan.request.get("training", {})
+    if steps in (None, training.get("steps", _DEFAULT_STEPS)):
+        return plan
     kept = {k: v for k, v in training.items() if k not in _FOLLOW_STEPS}
     return replace(plan, request={**plan.request, "training": {**kept, "steps": steps}})

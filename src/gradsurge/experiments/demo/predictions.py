@@ -25,7 +25,7 @@ def predict_all(
 
     def on_case(_: str) -> None:
         nonlocal done
-        watcher.done(done)
+        watcher.done(done)  # it begins
         done += 1
 
     for row in rows:
@@ -39,6 +39,7 @@ def predict_all(
             calls=PredictCalls(on_case=on_case),
         )
         problems += [f"{row.name}: {case}: {problem}" for case, problem in record.failures]
+    watcher.done(len(rows) * len(held_out.names))
     return rows, problems
 
 

@@ -21,7 +21,7 @@ def to_json(result: DemoResult) -> dict[str, Any]:
             name: None if value != value else value for name, value in vars(found).items()
         },
         "holds": found.holds,
-        "says": list(sentences(result.rows)),
+        "says": list(sentences(result.rows, result.correction)),
         "minutes": {loss: round(minutes, 3) for loss, minutes in result.minutes.items()},
         "seconds": round(result.seconds, 1),
         "problems": result.problems,

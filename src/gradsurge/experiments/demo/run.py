@@ -3,9 +3,18 @@
 import time
 from pathlib import Path
 
-from gradsurge.data.store import replace_json
+from gradsurge.data.store import Store, replace_json
 from gradsurge.experiments.demo.cases import HeldOut, prepare_store, write_held_out
-from gradsurge.experiments.demo.folder import EVALUATION, RESULTS, enter_folder
+from gradsurge.experiments.demo.checks import check_demo, check_splits
+from gradsurge.experiments.demo.data_digest import data_digest
+from gradsurge.experiments.demo.folder import (
+    EVALUATION,
+    RESULTS,
+    check_folder,
+    enter_folder,
+    keep_data,
+    only_demo,
+)
 from gradsurge.experiments.demo.measuring import measure_all
 from gradsurge.experiments.demo.plan import DemoPlan
 from gradsurge.experiments.demo.predictions import predict_all
@@ -27,8 +36,6 @@ def run_demo(
     overwrite: bool = False,
     watcher: Watcher | None = None,
     device: str = "auto",
-    workers: int = 0,
-    jobs: int = 1,
 ) -> DemoResult:
     """Prepare, train, predict and measure.
 
@@ -41,8 +48,6 @@ def run_demo(
         overwrite: whether an older demo in the folder is removed first.
         watcher: told of the progress.
         device: "auto", "cpu", "cuda", ...
-        workers: processes that make patches.
-        jobs: processes that prepare cases.
 
     Raises:
         ValueError: the folder holds another demo or something else, or the data cannot be used.
@@ -50,10 +55,25 @@ def run_demo(
         TrainingError: the data, the validation or the disk failed.
     """
     began, watcher = time.monotonic(), watcher or Unwatched()
-    enter_folder(out, plan, overwrite=overwrite)
-    store, problems = prepare_store(plan, out, watcher, jobs)
+    check_demo(plan, out, device)
+    check_folder(out, plan, overwrite=overwrite)  # before so much as a lock is written there
+    with only_demo(out):
+        enter_folder(out, plan, overwrite=overwrite)
+        store, problems = prepare_store(plan, out, watcher)
+        check_splits(store, plan.raw)
+        keep_data(out, data_digest(store))
+        result = _train_and_measure(plan, store, out, watcher, device)
+        result.problems = problems + result.problems
+        result.seconds = time.monotonic() - began
+        replace_json(out / RESULTS, to_json(result))
+    return result
+
+
+def _train_and_measure(
+    plan: DemoPlan, store: Store, out: Path, watcher: Watcher, device: str
+) -> DemoResult:
     held_out = write_held_out(store, out)
-    runs = train_all(plan, store, out, watcher, device=device, workers=workers)
+    runs = train_all(plan, store, out, watcher, device=device)
     first = next(iter(runs.values())).config
     rows, unpredicted = predict_all(held_out, out, watcher, device)
     with new_results(out / EVALUATION) as folder:
@@ -61,7 +81,7 @@ def run_demo(
         files.write_metrics(found, folder / "metrics.json")
         files.write_cases(found, folder / "cases.csv")
     outcome = runs["dice-surgery"].outcome
-    result = DemoResult(
+    return DemoResult(
         plan=plan,
         out=out,
         rows=score_rows(rows, found, held_out, first.task, out),
@@ -72,11 +92,8 @@ def run_demo(
         correction="none" if outcome is None else outcome.correction,
         evaluation=found,
         looks=_looks(found, held_out),
-        problems=problems + unpredicted + [f"{p.case}: {p.message}" for p in found.problems],
-        seconds=time.monotonic() - began,
+        problems=unpredicted + [f"{p.case}: {p.message}" for p in found.problems],
     )
-    replace_json(out / RESULTS, to_json(result))
-    return result
 
 
 def _looks(found: Evaluation, held_out: HeldOut) -> list[SideBySide]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from gradsurge.calibration import dice
 from gradsurge.data import find_files, read_label, read_prediction
 from gradsurge.experiments.demo.cases import HeldOut
@@ -16,6 +18,7 @@ from gradsurge.experiments.demo.result import ScoreRow
 from gradsurge.experiments.evaluation.result import Evaluation, ModelResult
 from gradsurge.experiments.prediction.record import NAME as RECORD
 from gradsurge.experiments.runs import Task
+from gradsurge.experiments.runs.case_scores import mean_dice
 
 
 def score_rows(
@@ -47,8 +50,8 @@ def score_rows(
             distance=distance[0],
             rms=distance[1],
         )
-    if held_out.posterior is not None:
-        found[POSTERIOR] = _of_truth(evaluation, held_out, held_out.posterior)
+    if held_out.posterior is not None and held_out.threshold is not None:
+        found[POSTERIOR] = _of_truth(evaluation, held_out, held_out.posterior, held_out.threshold)
     return found
 
 
@@ -69,21 +72,23 @@ def _mask_words(folder: Path) -> str:
     return ", ".join(f"{name}: p > {value:.2f}" for name, value in limits.items())
 
 
-def _of_truth(evaluation: Evaluation, held_out: HeldOut, posterior: Path) -> ScoreRow:
-    """Return the scores of the posterior itself: nobody can expect to do better."""
+def _of_truth(
+    evaluation: Evaluation, held_out: HeldOut, posterior: Path, threshold: float
+) -> ScoreRow:
+    """Return the scores of the posterior itself: nobody can expect a lower NLL."""
     model = evaluation.models[POSTERIOR]
-    lens = model.lenses[evaluation.settings.regions[0], evaluation.labels[0]]
     maps, labels = find_files(posterior), find_files(held_out.labels)
     scores = []
     for case in model.cases:
         label = read_label(labels[case][0])
         q = read_prediction(maps[case], label).array[-1]
-        scores.append(dice(q > lens.best_threshold, label.array == 1))
+        scores.append([dice(q > threshold, label.array == 1)])
+    rows = torch.tensor(scores, dtype=torch.float64).reshape(-1, 1)
     return ScoreRow(
         POSTERIOR,
         **_pooled(model, evaluation),
-        dsc=100 * sum(scores) / len(scores),
-        mask=f"q > {lens.best_threshold:.2f}",
+        dsc=100 * mean_dice([POSTERIOR], rows)[0],
+        mask=f"q > {threshold:.2f}",
         distance=0.0,
         rms=0.0,
     )

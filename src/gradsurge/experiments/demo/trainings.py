@@ -10,6 +10,8 @@ from gradsurge.experiments.demo.watcher import DemoStopped, StepWatcher, Watcher
 from gradsurge.experiments.runs import RunResult, plan_run, train_run
 from gradsurge.training.observers import MetricsFile
 
+KEPT = "kept, trained before"
+
 
 def train_all(
     plan: DemoPlan,
@@ -18,7 +20,6 @@ def train_all(
     watcher: Watcher,
     *,
     device: str = "auto",
-    workers: int = 0,
 ) -> dict[str, RunResult]:
     """Train a model with each loss, as ``gradsurge train`` does; go on with what has begun.
 
@@ -40,10 +41,13 @@ def train_all(
             out / RUNS / loss,
             resume=True,
             device=device,
-            workers=workers,
             observers=[MetricsFile(), StepWatcher(watcher)],
+            on_stage=watcher.note,
         )
         if result.outcome is None:
             raise DemoStopped(f"{title}, step {result.step} of {config.training.steps}")
+        if result.state == "complete":
+            watcher.done(result.step, KEPT)
+            watcher.note(KEPT)
         found[loss] = result
     return found

@@ -21,6 +21,9 @@ class Watcher(Protocol):
     def done(self, parts: int, facts: str = "") -> None:
         """So many parts of the stage are done; ``facts`` tells of the last one."""
 
+    def note(self, text: str) -> None:
+        """Something else happens in the stage, or did before."""
+
 
 class Unwatched:
     """A watcher that keeps it to itself."""
@@ -29,6 +32,9 @@ class Unwatched:
         """Say nothing."""
 
     def done(self, parts: int, facts: str = "") -> None:
+        """Say nothing."""
+
+    def note(self, text: str) -> None:
         """Say nothing."""
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from gradsurge.experiments.demo.findings import sentences
 from gradsurge.experiments.demo.folder import EVALUATION, MAPS, REPORT
+from gradsurge.experiments.demo.reading import ONE_BIN, abbreviations, caveats
 from gradsurge.experiments.demo.result import DemoResult
 from gradsurge.experiments.whole_file import write_whole
 from gradsurge.report.demo.table import columns, facts
@@ -49,10 +50,14 @@ def render(result: DemoResult, maps: bytes | None) -> str:
         .get_template("demo.html.jinja")
         .render(
             result=result,
-            says=sentences(result.rows),
+            says=sentences(result.rows, result.correction),
             columns=columns(result),
             facts=facts(result),
-            diagrams=views[0].diagrams if views else [],
+            letters=abbreviations(result),
+            caveats=caveats(result),
+            one_bin=ONE_BIN,
+            view=views[0] if views else None,
+            several=len(result.evaluation.labels) > 1,
             maps=None if maps is None else png_uri(maps),
             full=f"{EVALUATION}/report.html",
             style=Markup(style),  # ours, not a user's; the policy lets exactly this through

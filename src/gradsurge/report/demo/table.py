@@ -53,9 +53,15 @@ def facts(result: DemoResult) -> list[tuple[str, str]]:
             else f"{plan.raw}, seed {plan.seed}",
         ),
         ("Cases", counts),
-        ("Measured on", f"the {result.split} cases, which no training step saw"),
+        ("Measured on", _measured_on(result.split)),
         ("Every training", f"{training['steps']} steps of {training['batch']} patches of {patch}"),
         ("Network", f"{training['model']}, augmentation {training['augmentation']}"),
         ("Optimiser", f"{training['optimiser']}, learning rate {training['learning_rate']:g}"),
         ("The surgery run's own choice of correction", result.correction),
     ]
+
+
+def _measured_on(split: str) -> str:
+    if split == "validation":
+        return "the validation cases, which no training step saw, but which chose the weights"
+    return f"the {split} cases, which no training step saw"

@@ -19,15 +19,20 @@ Array = NDArray[np.float64]
 _OUTLINE = "#00E5FF"  # a colour of neither the images nor the map
 _COLOURS = "inferno"
 _SIDE = 1.55  # inches of a panel's width
+_LETTERS = 34  # that fit beside a panel; of longer names the end tells more
 
 
 class Row(NamedTuple):
-    """A case: its image in [0, 1], black without one, its label, and maps by name."""
+    """A case: its image in [0, 1], black without one, its label, and maps by name.
+
+    ``title`` says which case it is, and whose probabilities the maps are.
+    """
 
     image: Array
     label: NDArray[np.uint8]
     maps: dict[str, Array]
     aspect: float
+    title: str
 
 
 def compute(looks: Sequence[SideBySide]) -> list[Row]:
@@ -47,6 +52,7 @@ def compute(looks: Sequence[SideBySide]) -> list[Row]:
                 for name in sorted(look.maps, key=lambda name: name != POSTERIOR)
             },
             look.aspect,
+            f"{look.case}: {look.structure}",
         )
         for look in looks
     ]
@@ -64,6 +70,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     grid = figure.subplots(len(rows), 1 + len(names), squeeze=False, height_ratios=heights)
     for row, axes in zip(rows, grid, strict=True):
         _show(axes[0], row.image, row.aspect, "gray")
+        _name(axes[0], row.title)
         draw_outlines(axes[0], row.label, lambda _: _OUTLINE, 0.9)
         for axis, name in zip(axes[1:], names, strict=True):
             _show(axis, row.maps[name], row.aspect, _COLOURS)
@@ -78,6 +85,15 @@ def draw(rows: Sequence[Row]) -> Figure:
 def _show(axis: Axes, plane: Array, aspect: float, colours: str) -> None:
     axis.set_axis_off()
     axis.imshow(plane, cmap=colours, vmin=0, vmax=1, aspect=aspect, interpolation="nearest")
+
+
+def _name(axis: Axes, title: str) -> None:
+    """Write along the left side; an axis that is off has no label."""
+    axis.set_axis_on()
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
+    text = title if len(title) <= _LETTERS else f"...{title[3 - _LETTERS :]}"
+    axis.set_ylabel(text, fontsize=6.5, parse_math=False)
 
 
 def _in_lines(name: str) -> str:
