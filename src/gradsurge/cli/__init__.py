@@ -17,6 +17,7 @@ from gradsurge.cli.reproduce import reproduce
 from gradsurge.cli.search import search
 from gradsurge.cli.show import show
 from gradsurge.cli.train import train
+from gradsurge.cli.view import view
 
 app = typer.Typer(
     name="gradsurge",
@@ -31,6 +32,7 @@ app.command()(inspect)
 app.command()(train)
 app.command()(predict)
 app.command()(show)
+app.command()(view)
 app.command()(evaluate)
 app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(search, name="search")

@@ -1,0 +1,1 @@
+"""One case, gathered from wherever its scan, label, mask and probability maps lie."""
