@@ -230,9 +230,10 @@ def test_the_widget_hears_and_tells(browser, tmp_path):
     open_url(browser, write_host(volume_view(("net",)), tmp_path, {"threshold": 0.3}).as_uri())
     assert browser.complaints == []
     assert ask(browser, "v.state.threshold") == 0.3
-    browser.evaluate("model.change('structure', 'tumour')")
+    # In one breath: the structure, which takes a while to load, must not move the cursor after it.
+    both = "model.change('structure', 'tumour'); model.change('cursor', [3, 4, 5])"
+    browser.evaluate(both)
     wait(browser, "document.querySelector('.gs-view').viewer.state.structure === 2")
-    browser.evaluate("model.change('cursor', [3, 4, 5])")
     wait(browser, "document.querySelector('.gs-place').textContent.includes('voxel 3, 4, 5')")
     slide(browser, "Threshold", 60)
     wait(browser, "model.saved.threshold === 0.6 && model.saved.cursor.join() === '3,4,5'")

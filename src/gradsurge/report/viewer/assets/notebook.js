@@ -12,36 +12,45 @@ export default {
     const { source } = description.grid;
     const names = description.structures.map((structure) => structure.name);
     let hearing = true; // until the model's own values are shown
+    let telling = false; // what is told here is not heard again
     const tell = (viewer) => {
       if (hearing) return;
+      telling = true;
       model.set("threshold", viewer.state.threshold);
       model.set("structure", names[viewer.state.structure]);
       model.set("cursor", sourceVoxel(viewer.cursor, source));
+      telling = false;
       model.save_changes();
     };
     const viewer = await start(root, description, partOf, tell);
-    const hear = async (work) => {
-      hearing = true;
-      try {
-        await work();
-      } finally {
-        hearing = false;
-      }
-      tell(viewer);
+    // One after the other: a structure that is still loading must not move a later cursor.
+    let last = Promise.resolve();
+    const hear = (work) => {
+      last = last.then(async () => {
+        hearing = true;
+        try {
+          await work();
+        } finally {
+          hearing = false;
+        }
+        tell(viewer);
+      });
+      return last;
     };
-    const change = () => {
-      const structure = names.indexOf(model.get("structure"));
-      return viewer.change({ threshold: model.get("threshold"), structure });
+    const shown = {
+      threshold: (threshold) => viewer.change({ threshold }),
+      structure: (name) => viewer.change({ structure: names.indexOf(name) }),
+      cursor: (voxel) => voxel.length && viewer.moveTo(shownVoxel(voxel, source)),
     };
-    const move = () => {
-      if (model.get("cursor").length) viewer.moveTo(shownVoxel(model.get("cursor"), source));
-    };
+    const values = Object.keys(shown).map((name) => [name, model.get(name)]);
     await hear(async () => {
-      await change();
-      move();
+      for (const [name, value] of values) await shown[name](value);
     });
-    model.on("change:threshold", () => hear(change));
-    model.on("change:structure", () => hear(change));
-    model.on("change:cursor", () => hear(move));
+    for (const name of Object.keys(shown)) {
+      model.on(`change:${name}`, () => {
+        const value = model.get(name);
+        if (!telling) hear(() => shown[name](value));
+      });
+    }
   },
 };
