@@ -33,15 +33,17 @@ def train_start(
     network: str,
     features: int,
     batch: int,
+    rate: float | None,
     splits: dict[str, list[str]],
     checked: list[str],
     epochs: int,
     steps: int,
     threads: int,
 ) -> dict[str, Any]:
-    """Set up its trainer with a network of our size, and start its loaders."""
-    from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
+    """Set up its trainer with a network of our size, and start its loaders.
 
+    Its own SGD, or, with a learning rate, its trainer with AdamW.
+    """
     torch.manual_seed(0)
     torch.set_num_threads(threads)
     base = Path(folder).parent
@@ -52,7 +54,8 @@ def train_start(
     plan["batch_size"] = batch
     facts = json.loads((base / "dataset.json").read_text())
     plans["continue_training"] = False
-    trainer = nnUNetTrainer(plans, "3d_fullres", 0, facts, device=torch.device("cpu"))
+    trainer = _trainer_class(rate)(plans, "3d_fullres", 0, facts, device=torch.device("cpu"))
+    trainer.initial_lr = rate or trainer.initial_lr
     trainer.num_epochs, trainer.num_iterations_per_epoch = epochs, steps
     trainer.disable_checkpointing = True
     trainer.on_train_start()
@@ -66,6 +69,15 @@ def train_start(
         "network": CLASSES[network],
         **network_size(trainer.network, trainer.num_input_channels, plan["patch_size"]),
     }
+
+
+def _trainer_class(rate: float | None) -> Any:
+    from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
+    from nnunetv2.training.nnUNetTrainer.variants.optimizer.nnUNetTrainerAdam import (
+        nnUNetTrainerAdam,
+    )
+
+    return nnUNetTrainer if rate is None else nnUNetTrainerAdam
 
 
 def _change_network(architecture: dict[str, Any], network: str, features: int) -> None:

@@ -131,12 +131,15 @@ class Course:
         self, order: Order, network: str, work: Path, on_turn: Callable[[Turn, Turn], object]
     ) -> Race:
         """Train both; nnU-Net with a "plain" or a "residual" network."""
+        # nnU-Net's SGD is the default of a training; AdamW comes with the values of "quick".
+        of_preset = dict(PRESETS["quick"].training) if self.optimiser == "adamw" else {}
         theirs = order(
             "train_start",
             folder=str(self.folder),
             network=network,
             features=self.features,
             batch=self.batch,
+            rate=of_preset.get("learning_rate"),
             splits={"train": self.training, "val": self.validation},
             checked=self.checked,
             epochs=self.steps // self.every,
@@ -152,8 +155,6 @@ class Course:
             lambda: Turn(**order("train_epoch", steps=self.every)),
             on_turn,
         )
-        # nnU-Net's SGD is the default of a training; AdamW comes with the values of "quick".
-        of_preset = dict(PRESETS["quick"].training) if self.optimiser == "adamw" else {}
         rare = {"validate_every": self.steps, "checkpoint_every": self.steps}
         settings = TrainSettings(**{**of_preset, "steps": self.steps, **rare})
         loss = DeepSupervision(make_loss(self.loss), model.levels)  # type: ignore[arg-type]

@@ -5,9 +5,9 @@
 
 ``nnunet``: nnU-Net preprocesses Hippocampus, the same arrays go into a store of ours, and both
 train on the same split: same topology and channels, patch, batch, deep supervision, augmentation
-list and, unless ``--optimiser`` says otherwise, SGD settings; one loader process each, all cores.
-They take turns of ``--every`` steps; after each turn whole validation cases are predicted (Gaussian
-sliding window, overlap 0.5, no mirroring) and scored by one function: mean over classes of the mean
+list and optimiser (nnU-Net's SGD, or AdamW at the rate of "quick", by nnU-Net's trainer for it);
+one loader process each, all cores. They take turns of ``--every`` steps; after each turn whole
+validation cases are predicted (Gaussian sliding window, overlap 0.5, no mirroring) and scored by one function: mean over classes of the mean
 Dice over cases. Steps that still find batches made ahead are left out of steps/s; scoring is left
 out of all times. nnU-Net's network is once its plain U-Net, with our convolutions but no residual
 sums, and once its residual one, with one full-resolution convolution more.
@@ -124,8 +124,8 @@ def print_race(race: Race, course: Course, out: Console) -> None:
     title = (
         f"Hippocampus, {len(course.training)} training cases, patch "
         f"{'x'.join(map(str, its['patch']))}, batch {course.batch}, channels {its['features']}, "
-        f"{torch.get_num_threads()} threads, 1 loader process; ours: {course.loss}, "
-        f"{course.optimiser}"
+        f"{torch.get_num_threads()} threads, 1 loader process, {course.optimiser}; "
+        f"ours: {course.loss}"
     )
     table = Table("", "ours", "nnU-Net", "ours better by", title=title)
     table.add_row("network", mine["network"], its["network"], "")
@@ -215,7 +215,7 @@ def _arguments() -> argparse.Namespace:
         "--optimiser",
         choices=("sgd", "adamw"),
         default="sgd",
-        help="of our training: nnU-Net's, or that of the preset quick",
+        help="of both trainings: nnU-Net's own, or AdamW",
     )
     parser.add_argument("--steps", type=int, default=300, help="of each training")
     parser.add_argument("--every", type=int, default=25, help="steps of a turn")
