@@ -8,6 +8,7 @@ import typer
 from rich.markup import escape
 
 from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.recalibrate_nnunet import recalibrate_nnunet
 from gradsurge.cli.recalibrate_output import print_applied, print_comparison, print_fit
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gradsurge.experiments.recalibrate_maps import FolderResult
 
 recalibrate = typer.Typer(help="Recalibrate a model's probabilities, from sketches of evaluate.")
+recalibrate.callback(invoke_without_command=True)(recalibrate_nnunet)
 Method = Literal["temperature", "platt", "bias", "isotonic"]
 _Sketches = Annotated[
     list[Path],
@@ -23,11 +25,6 @@ _Sketches = Annotated[
         metavar="SKETCH...", help="Sketches to fit on, added up.", exists=True, dir_okay=False
     ),
 ]
-
-
-@recalibrate.callback()
-def _recalibrate() -> None:
-    """Recalibrate a model's probabilities, from sketches of evaluate."""
 
 
 @recalibrate.command()

@@ -47,10 +47,15 @@ def print_comparison(found: "Comparison", fit_on: Sequence[Path]) -> None:
         typer.echo("  gradsurge evaluate before=PREDICTIONS after=recalibrated LABELS")
 
 
+def print_problems(problems: Sequence[str]) -> None:
+    """Print a line a problem on stderr."""
+    for line in problems:
+        typer.echo(f"gradsurge: problem: {' '.join(line.split())}", err=True)
+
+
 def print_applied(result: "FolderResult", out: Path) -> None:
     """Print a line a problem on stderr, and what was written."""
-    for line in result.problems:
-        typer.echo(f"gradsurge: problem: {' '.join(line.split())}", err=True)
+    print_problems(result.problems)
     joined = f" ({result.in_channels} with a file a channel)" if result.in_channels else ""
     typer.echo(f"Written: {result.written} of {result.cases} cases{joined} to {out}")
 

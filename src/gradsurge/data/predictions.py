@@ -19,6 +19,7 @@ from gradsurge.data.hard_masks import (
     refuse_zeros_and_ones,
 )
 from gradsurge.data.layout import empty_channels
+from gradsurge.data.mask_beside import affine_beside
 from gradsurge.data.volume import Volume
 
 
@@ -48,6 +49,8 @@ def _read_whole(path: Path, like: Volume) -> Volume:
     stored = read_stored(path)
     refuse_integers(stored, path)
     fitted = channels_first(stored, path, like)
+    if stored.axes == "nnunet":
+        stored = replace(stored, affine=affine_beside(path))
     refuse_small_classes(stored, path, like)
     return _volume(stored, fitted, path)
 

@@ -16,6 +16,8 @@ from gradsurge.experiments.evaluation.own_masks import own_masks
 from gradsurge.experiments.evaluation.result import Evaluation, ModelResult, Problem
 from gradsurge.experiments.evaluation.scoring import headline_scores
 from gradsurge.experiments.evaluation.settings import Settings
+from gradsurge.experiments.nnunet.outputs import find_predictions
+from gradsurge.experiments.nnunet.regions import settings_for
 from gradsurge.experiments.workers import each_in_order
 
 
@@ -39,7 +41,8 @@ def find_tasks(
     masks = find_files(settings.masks) if settings.masks else {}
     results, tasks = {}, []
     for name, folder in models.items():
-        matching = match_cases(find_files(folder, cases=label_files), label_files)
+        found = find_predictions(folder, label_files)
+        matching = match_cases(found.files, found.wanted(label_files))
         results[name] = ModelResult(name, folder)
         results[name].problems += [Problem(name, *problem) for problem in matching.problems]
         own = own_masks(folder, [m.name for m in matching.cases], settings)
@@ -81,6 +84,7 @@ def evaluate(
         ValueError: a folder is missing or holds nothing that can be read.
         NothingToScore: not one case could be scored.
     """
+    settings = settings_for(models.values(), settings)
     results, tasks = find_tasks(models, labels, settings)
     on_tasks(len(tasks))
     collector = Collector(results, settings, sketches)

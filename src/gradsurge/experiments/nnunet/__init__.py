@@ -1,0 +1,1 @@
+"""nnU-Net from outside: where it is installed, and what it leaves behind."""

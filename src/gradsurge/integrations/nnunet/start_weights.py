@@ -1,0 +1,63 @@
+"""The weights of a trained nnU-Net as the first ones of another training, heads included.
+
+nnU-Net's own ``-pretrained_weights`` leaves the segmentation layers out and starts them at random,
+which suits another task. To calibrate a trained network they must stay.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy._core.multiarray import scalar
+from torch import nn
+
+# What nnU-Net's checkpoints hold beside tensors and plain values: the numbers of its log.
+_NUMBERS: list[Any] = [
+    np.dtype,
+    np.dtypes.Float64DType,
+    np.dtypes.Float32DType,
+    np.dtypes.Int64DType,
+    (scalar, "numpy._core.multiarray.scalar"),
+    (scalar, "numpy.core.multiarray.scalar"),  # of NumPy 1
+]
+
+
+def load_weights(network: nn.Module, file: str | Path) -> None:
+    """Give a network all weights of a checkpoint of nnU-Net; nothing is unpickled.
+
+    Args:
+        network: compiled and distributed ones too.
+        file: checkpoint_final.pth or the like.
+
+    Raises:
+        ValueError: the file is none, or its network is another one.
+    """
+    weights = _read(Path(file))
+    bare = getattr(network, "module", network)
+    bare = getattr(bare, "_orig_mod", bare)
+    try:
+        bare.load_state_dict({name.removeprefix("module."): w for name, w in weights.items()})
+    except RuntimeError as error:
+        first = " ".join(str(error).split())[:300]
+        raise ValueError(
+            f"start_from: {file}: its network is not the one of these plans ({first}); use the "
+            f"checkpoint of the same plans, configuration and data set"
+        ) from error
+
+
+def _read(file: Path) -> dict[str, torch.Tensor]:
+    try:
+        with torch.serialization.safe_globals(_NUMBERS):
+            found = torch.load(file, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise ValueError(
+            f"start_from: {file}: cannot be read ({error.strerror or error})"
+        ) from error
+    except Exception as error:  # torch.load raises almost anything on a damaged file
+        reason = str(error).splitlines()[0][:200]
+        raise ValueError(f"start_from: {file}: is no checkpoint of nnU-Net ({reason})") from error
+    weights = found.get("network_weights") if isinstance(found, dict) else None
+    if not isinstance(weights, dict):
+        raise ValueError(f"start_from: {file}: is no checkpoint of nnU-Net (no network_weights)")
+    return weights

@@ -1,0 +1,104 @@
+"""Our loss against nnU-Net's own classes; run where nnU-Net is, prints the largest differences."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from nnunetv2.training.loss.compound_losses import DC_and_BCE_loss, DC_and_CE_loss
+from nnunetv2.training.loss.deep_supervision import DeepSupervisionWrapper
+from nnunetv2.training.loss.dice import MemoryEfficientSoftDiceLoss
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from gradsurge import surgery_sigmoid, surgery_softmax
+from gradsurge.integrations.nnunet.loss import build_loss
+from gradsurge.integrations.nnunet.settings import TrainerSettings
+from tests.integrations.nnunet.cases import TASKS, WEIGHTS, batch_of, gradients
+from tests.ranks import RANKS, run_ranks
+
+
+def nnunets(task, ddp=False):
+    """As ``nnUNetTrainer._build_loss`` makes it."""
+    dice = {"batch_dice": task.batch_dice, "smooth": 1e-5, "ddp": ddp}
+    kind = {"dice_class": MemoryEfficientSoftDiceLoss}
+    if task.regions:
+        ignored = task.ignore_label is not None
+        return DC_and_BCE_loss({}, {**dice, "do_bg": True}, use_ignore_label=ignored, **kind)
+    return DC_and_CE_loss({**dice, "do_bg": False}, {}, ignore_label=task.ignore_label, **kind)
+
+
+def operated(task):
+    """nnU-Net's loss at one resolution, with our operator in the place of its activation."""
+    own = nnunets(task)
+
+    def loss(z, y):
+        if task.regions:
+            kept = None if task.ignore_label is None else ~y[:, -1:]
+            labels = y if kept is None else y[:, :-1]
+            own.dc.apply_nonlin = lambda z: surgery_sigmoid(z, labels, mask=kept)
+        else:
+            own.dc.apply_nonlin = lambda z: surgery_softmax(z, y, ignore_index=task.ignore_label)
+        return own(z, y)
+
+    return loss
+
+
+def largest(found, expected):
+    """The largest difference of values and gradients, relative to the largest gradient."""
+    differences = [abs(found[0] - expected[0]).item() / abs(expected[0]).item()]
+    for mine, theirs in zip(found[1], expected[1], strict=True):
+        differences.append(((mine - theirs).abs().max() / theirs.abs().max()).item())
+    return max(differences)
+
+
+def compare(task):
+    batch = batch_of(task, dtype=torch.float32)
+    plain = DeepSupervisionWrapper(nnunets(task), WEIGHTS)
+    surgical = DeepSupervisionWrapper(operated(task), WEIGHTS)
+    return {
+        "plain": largest(
+            gradients(build_loss(TrainerSettings(loss="ce+dice"), task, WEIGHTS), batch),
+            gradients(plain, batch),
+        ),
+        "surgery": largest(
+            gradients(build_loss(TrainerSettings(), task, WEIGHTS), batch),
+            gradients(surgical, batch),
+        ),
+    }
+
+
+def on_rank(rank, folder):
+    """Batch Dice of two ranks under DistributedDataParallel: what reaches the weights."""
+    dist.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=RANKS)
+    found = {}
+    for name in ("classes, batch Dice", "regions, batch Dice"):
+        task, weights = TASKS[name], []
+        for loss in (
+            nnunets(task, ddp=True),
+            build_loss(TrainerSettings(loss="ce+dice"), task, None),
+        ):
+            torch.manual_seed(0)
+            net = DistributedDataParallel(nn.Conv3d(3, 3, 1))
+            outputs, targets = batch_of(task, seed=rank, dtype=torch.float32)
+            loss(net(outputs[0]), targets[0]).backward()
+            weights.append(net.module.weight.grad)
+        theirs, ours = weights
+        found[name] = ((ours - theirs).abs().max() / theirs.abs().max()).item()
+    Path(folder, f"{rank}.json").write_text(json.dumps(found))
+    dist.destroy_process_group()
+
+
+def main():
+    found = {name: compare(task) for name, task in TASKS.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        for ranks in run_ranks("tests.integrations.nnunet.real_losses", folder):
+            for name, difference in ranks.items():
+                found.setdefault(f"{name}, two ranks", {})["plain"] = difference
+    sys.stdout.write(f"{json.dumps(found)}\n")
+
+
+if __name__ == "__main__":
+    main()
