@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-import torch.distributed as dist
 from torch import nn
 from torchmetrics import MetricCollection
 from torchmetrics.classification import BinaryCalibrationError, MulticlassCalibrationError
@@ -16,7 +15,6 @@ from torchmetrics.classification import BinaryCalibrationError, MulticlassCalibr
 from gradsurge.calibration import scores
 from gradsurge.integrations.torchmetrics import CalibrationMetric
 from tests.integrations.batches import KINDS, batches, probabilities, whole
-from tests.ranks import RANKS, run_ranks, write
 
 
 def metric_of(kind, given="logits", **options):
@@ -186,28 +184,3 @@ def test_without_torchmetrics_it_says_what_to_do(monkeypatch):
     monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match="needs torchmetrics: pip install torchmetrics"):
         importlib.import_module(name)
-
-
-def on_rank(rank, folder):
-    """Count every other batch; rank 1 has one batch less."""
-    dist.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=RANKS)
-    metric = metric_of("multiclass")
-    for z, y in list(batches("multiclass"))[rank::RANKS]:
-        metric.update(z, y)
-    own = metric.sketch
-    found = metric.compute()
-    assert metric.sketch == own  # compute puts the rank's own state back
-    metric.sync()
-    found["voxels"] = torch.tensor(metric.sketch.voxels)
-    metric.unsync()
-    write(folder, rank, found)
-    dist.barrier()
-    dist.destroy_process_group()
-
-
-def test_two_ranks_sum_their_states(tmp_path):
-    expected = filled("multiclass").compute()
-    for rank in run_ranks(__name__, tmp_path):
-        assert rank.pop("voxels") == whole("multiclass").voxels
-        for name, value in expected.items():
-            assert rank[name] == pytest.approx(value.item(), rel=1e-12), name

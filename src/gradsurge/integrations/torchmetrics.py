@@ -1,4 +1,4 @@
-"""The sketch as a TorchMetrics metric: ``pip install torchmetrics``."""
+"""The sketch as TorchMetrics metrics: ``pip install gradsurge[torchmetrics]``."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,14 @@ from gradsurge.calibration import CalibrationSketch
 from gradsurge.calibration.scores import BINS, in_bins
 from gradsurge.calibration.sketch import Kind
 from gradsurge.integrations.state import from_tensors, to_tensors
-from gradsurge.integrations.update import Input, check_input, score_tensors, updated
+from gradsurge.integrations.update import (
+    HIGHER_IS_BETTER,
+    Input,
+    check_input,
+    check_scores,
+    score_tensors,
+    updated,
+)
 
 try:
     from torchmetrics import Metric
@@ -20,28 +27,8 @@ except ImportError as error:
     ) from error
 
 
-class CalibrationMetric(Metric):  # type: ignore[misc]  # torchmetrics is not followed by mypy
-    """Calibration of all batches and ranks together, exact, in memory that does not grow.
-
-    `compute` returns a dictionary of float64 scalars: nll, brier, ece, ace, mce, equal_mass_ece,
-    auroc, average_precision, dice (at 1/2) and, but for multilabel, top_label_ece. `sketch` gives
-    the rest: curves, thresholds, other numbers of bins.
-
-    The state is one int64 and one float64 vector, which ranks sum. It keeps these dtypes whatever
-    `half`, `to` or `set_dtype` ask of the model around it.
-
-    Args:
-        input: "logits" or "probabilities"; it is not guessed from the values.
-        kind: "binary", "multiclass" or "multilabel", as in `CalibrationSketch`.
-        classes: number of classes or channels; binary needs none.
-        bins: of the calibration errors; a divisor of 25200.
-        **options: those of every TorchMetrics metric.
-
-    >>> metric = CalibrationMetric("probabilities", bins=10)
-    >>> metric.update(torch.tensor([0.15, 0.25, 0.75, 0.85]), torch.tensor([0, 0, 1, 0]))
-    >>> round(metric.compute()["ece"].item(), 4)
-    0.375
-    """
+class _SketchMetric(Metric):  # type: ignore[misc]  # torchmetrics is not followed by mypy
+    """A sketch as the state of a metric: one int64 and one float64 vector, which ranks sum."""
 
     is_differentiable = False
     higher_is_better = None
@@ -72,10 +59,6 @@ class CalibrationMetric(Metric):  # type: ignore[misc]  # torchmetrics is not fo
         self.counts = self.counts + counts.to(self.counts.device)
         self.sums = self.sums + sums.to(self.sums.device)
 
-    def compute(self) -> dict[str, Tensor]:
-        """Return the scores of everything counted, on all ranks."""
-        return score_tensors(self.sketch, self.bins, self.device)
-
     @property
     def sketch(self) -> CalibrationSketch:
         """What was counted: on this rank, or on all while the metric is synchronised."""
@@ -87,10 +70,84 @@ class CalibrationMetric(Metric):  # type: ignore[misc]  # torchmetrics is not fo
     def _apply(
         self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = ()
     ) -> torch.nn.Module:
-        """Move devices as asked, but keep the dtypes: half a count is none."""
+        """Move devices as asked, but keep the dtypes: half a count is none.
+
+        An MPS device knows no float64, so there the state stays on the CPU.
+        """
 
         def move(tensor: Tensor) -> Tensor:
-            return tensor.to(fn(tensor).device)
+            device = fn(tensor.new_empty(0, dtype=torch.float32)).device
+            return tensor if device.type == "mps" else tensor.to(device)
 
         moved: torch.nn.Module = super()._apply(move, exclude_state)
         return moved
+
+
+class CalibrationMetric(_SketchMetric):
+    """Calibration of all batches and ranks together, exact, in memory that does not grow.
+
+    `compute` returns a dictionary of float64 scalars: nll, brier, ece, ace, mce, equal_mass_ece,
+    auroc, average_precision, dice (at 1/2) and, but for multilabel, top_label_ece. `sketch` gives
+    the rest: curves, thresholds, other numbers of bins.
+
+    The state is one int64 and one float64 vector, which ranks sum. It keeps these dtypes whatever
+    `half`, `to` or `set_dtype` ask of the model around it.
+
+    Args:
+        input: "logits" or "probabilities"; it is not guessed from the values.
+        kind: "binary", "multiclass" or "multilabel", as in `CalibrationSketch`.
+        classes: number of classes or channels; binary needs none.
+        bins: of the calibration errors; a divisor of 25200.
+        **options: those of every TorchMetrics metric.
+
+    >>> metric = CalibrationMetric("probabilities", bins=10)
+    >>> metric.update(torch.tensor([0.15, 0.25, 0.75, 0.85]), torch.tensor([0, 0, 1, 0]))
+    >>> round(metric.compute()["ece"].item(), 4)
+    0.375
+    """
+
+    def compute(self) -> dict[str, Tensor]:
+        """Return the scores of everything counted, on all ranks."""
+        return score_tensors(self.sketch, self.bins, self.device)
+
+
+class CalibrationScore(_SketchMetric):
+    """One score of `CalibrationMetric` as a number, for ``self.log`` of Lightning and the like.
+
+    Several of them in a `MetricCollection` count each batch once: their states are equal, so the
+    collection keeps one.
+
+    Args:
+        score: a name in the dictionary of `CalibrationMetric`, such as "nll" or "ece".
+        input: "logits" or "probabilities"; it is not guessed from the values.
+        kind: "binary", "multiclass" or "multilabel", as in `CalibrationSketch`.
+        classes: number of classes or channels; binary needs none.
+        bins: of the calibration errors; a divisor of 25200.
+        **options: those of every TorchMetrics metric.
+
+    >>> metric = CalibrationScore("brier", "probabilities")
+    >>> metric.update(torch.tensor([0.25, 0.75]), torch.tensor([0, 1]))
+    >>> metric.compute()
+    tensor(0.0625, dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        score: str,
+        input: Input,  # noqa: A002  # the word says what it is
+        kind: Kind = "binary",
+        classes: int | None = None,
+        bins: int = BINS,
+        **options: Any,
+    ) -> None:
+        super().__init__(input, kind, classes, bins, **options)
+        (self.score,) = check_scores((score,), self._empty(), bins)
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        """Whether a higher score is a better one."""
+        return self.score in HIGHER_IS_BETTER
+
+    def compute(self) -> Tensor:
+        """Return the score of everything counted, on all ranks."""
+        return score_tensors(self.sketch, self.bins, self.device)[self.score]

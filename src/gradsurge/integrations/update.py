@@ -1,5 +1,6 @@
 """The choice between logits and probabilities: said once, never guessed from the values."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -8,12 +9,26 @@ from torch import Tensor
 from gradsurge.calibration import CalibrationSketch, scores
 
 Input = Literal["logits", "probabilities"]
+USUAL_SCORES = ("nll", "ece", "brier", "dice")
+HIGHER_IS_BETTER = ("auroc", "average_precision", "dice")
 
 
 def check_input(given: str) -> None:
     """Refuse anything but the two kinds of input there are."""
     if given not in ("logits", "probabilities"):
         raise ValueError(f"input: expected 'logits' or 'probabilities', got {given!r}")
+
+
+def check_scores(chosen: Sequence[str], sketch: CalibrationSketch, bins: int) -> tuple[str, ...]:
+    """Return names of scores, refusing those that `score_tensors` does not give."""
+    known = score_tensors(sketch, bins, torch.device("cpu"))
+    names = (chosen,) if isinstance(chosen, str) else tuple(chosen)
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise ValueError(
+            f"scores: expected some of {', '.join(known)}, got {', '.join(unknown) or 'none'}"
+        )
+    return names
 
 
 def updated(

@@ -9,6 +9,7 @@ from torch import Tensor
 from gradsurge.calibration import CalibrationSketch
 from gradsurge.calibration.scores import BINS, in_bins
 from gradsurge.calibration.sketch import Kind
+from gradsurge.integrations.labels import class_labels
 from gradsurge.integrations.state import from_tensors, to_tensors
 from gradsurge.integrations.update import Input, check_input, score_tensors, updated
 
@@ -74,26 +75,9 @@ class CalibrationSketchMetric(CumulativeIterationMetric):  # type: ignore[misc] 
         if y is None:
             raise TypeError("y: expected a tensor of labels, got None")
         sketch = self._empty()
-        updated(sketch, self.input, y_pred, _labels(y, y_pred, sketch), mask)
+        labels = class_labels("y", y, y_pred, sketch)
+        updated(sketch, self.input, y_pred, labels, mask)
         return [vector.unsqueeze(0) for vector in to_tensors(sketch)]
 
     def _empty(self) -> CalibrationSketch:
         return CalibrationSketch(self.kind, self.classes)
-
-
-def _labels(y: Tensor, y_pred: Tensor, sketch: CalibrationSketch) -> Tensor:
-    """Return whole numbers, of MONAI's floats too, and class indices of one-hot labels."""
-    whole = y.long() if y.is_floating_point() else y
-    if bool((whole != y).any()):
-        raise ValueError(
-            "y: expected whole numbers, class indices or one-hot, got fractions or NaN"
-        )
-    if sketch.kind == "multilabel" or y.ndim != y_pred.ndim or y.shape[1:2] in ((), (1,)):
-        return whole
-    fits = y.shape[1] == sketch.classes
-    if not fits or bool((whole.sum(1) != 1).any()) or bool((whole < 0).any()):
-        raise ValueError(
-            f"y: expected class indices, or one-hot labels in {sketch.classes} channels, got shape "
-            f"{tuple(y.shape)} and other values; overlapping labels need kind='multilabel'"
-        )
-    return whole.to(torch.uint8).argmax(1)
