@@ -7,9 +7,9 @@
 train on the same split: same topology and channels, patch, batch, deep supervision, augmentation
 list and optimiser (nnU-Net's SGD, or AdamW at the rate of "quick", by nnU-Net's trainer for it);
 one loader process each, all cores. They take turns of ``--every`` steps; after each turn whole
-validation cases are predicted (Gaussian sliding window, overlap 0.5, no mirroring) and scored by one
-function: mean over classes of the mean Dice over cases. Steps that still find batches made ahead
-are left out of steps/s; scoring is left out of all times. nnU-Net's network is once its plain
+validation cases are predicted (Gaussian sliding window, overlap 0.5, no mirroring) and scored by
+one function: mean over classes of the mean Dice over cases. Steps that still find batches made
+ahead are left out of steps/s; scoring is left out of all times. nnU-Net's network is once its plain
 U-Net, with our convolutions but no residual sums, and once its residual one, with one
 full-resolution convolution more.
 

@@ -7,9 +7,11 @@ import typer
 
 import gradsurge
 from gradsurge.cli.demo import demo
+from gradsurge.cli.doctor import doctor
 from gradsurge.cli.evaluate import evaluate
 from gradsurge.cli.figures import figures
 from gradsurge.cli.inspect import inspect
+from gradsurge.cli.nnunet import nnunet
 from gradsurge.cli.predict import predict
 from gradsurge.cli.prepare import prepare
 from gradsurge.cli.recalibrate import recalibrate
@@ -22,7 +24,6 @@ from gradsurge.cli.view import view
 app = typer.Typer(
     name="gradsurge",
     help="Segmentation with Dice-type losses and probabilities you can trust.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -35,9 +36,11 @@ app.command()(show)
 app.command()(view)
 app.command()(evaluate)
 app.add_typer(recalibrate, name="recalibrate")
+app.add_typer(nnunet, name="nnunet")
 app.add_typer(search, name="search")
 app.command()(reproduce)
 app.add_typer(figures, name="figures")
+app.command()(doctor)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from gradsurge.cli.completion import REGIONS, one_of
 from gradsurge.cli.evaluate_options import (
     parse_bins,
     parse_edges,
@@ -46,6 +47,7 @@ def evaluate(
             metavar="REGION",
             help="Voxels that count: all, active, mask, band. Repeatable; all and active if "
             "left out.",
+            autocompletion=one_of(*REGIONS),
         ),
     ] = None,
     masks: Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.markup import escape
 
+from gradsurge.cli.completion import DATASETS, PHANTOMS, one_of
 from gradsurge.cli.output import check_directory, progress_bar
 from gradsurge.cli.sizes import parse_size
 
@@ -22,6 +23,7 @@ def prepare(
             metavar="DATASET",
             help="fives, inbreast, brats-mets, kits, chase, nnunet, images; or a phantom: "
             "lesions-2d, lesions-3d, vessels-2d, organs-3d.",
+            autocompletion=one_of(*DATASETS, *PHANTOMS),
         ),
     ],
     folders: Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from gradsurge.cli.completion import LOSSES, MODELS, one_of
 from gradsurge.cli.output import check_directory
 from gradsurge.cli.train_work import train_as_asked
 
@@ -26,7 +27,11 @@ def train(
     store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder of gradsurge prepare.")],
     loss: Annotated[
         str,
-        typer.Option(metavar="NAME", help="ce, dice, dice-surgery, ce+dice-surgery, tversky, ..."),
+        typer.Option(
+            metavar="NAME",
+            help="ce, dice, dice-surgery, ce+dice-surgery, tversky, ...",
+            autocompletion=one_of(*LOSSES),
+        ),
     ],
     out: Annotated[
         Path, typer.Option(metavar="RUN", help="Folder for the run.", callback=check_directory)
@@ -65,7 +70,13 @@ def train(
         Path | None, _of(_MODEL, "RUN", "Start from the weights of a trained run.")
     ] = None,
     model: Annotated[
-        str | None, _of(_MODEL, "NAME", "residual-unet, primus-s, primus-b, primus-m, primus-l.")
+        str | None,
+        _of(
+            _MODEL,
+            "NAME",
+            "residual-unet, primus-s, primus-b, primus-m, primus-l.",
+            autocompletion=one_of(*MODELS),
+        ),
     ] = None,
     model_option: Annotated[
         list[str] | None,
