@@ -165,3 +165,38 @@ def test_stopped_it_says_how_to_go_on_without_passwords(run, tiny, monkeypatch, 
     )
     assert "ann:***@server" in line
     assert "secret" not in result.output
+
+
+def test_a_changed_recipe_does_not_go_on(finished, run, tiny, tmp_path):
+    out, *_ = finished
+    (tmp_path / "tiny.toml").write_text(GRID.replace("steps = 4,", "steps = 5,"))
+    for words in ((), ("--dry-run",)):
+        result = run(tmp_path / "tiny.toml", "--table", 1, "--out", out, *words)
+        one_line(result, 1, "begun with run.training.steps 4, the recipe says 5", "another --out")
+
+
+def test_a_storage_out_of_reach_is_one_line(run, tiny, tmp_path):
+    url = "postgresql://ann:Secret@127.0.0.1:1/x"
+    result = run(tiny / "tiny.toml", "--table", 1, "--out", tmp_path / "out", "--storage", url)
+    one_line(result, 1, "storage: postgresql://ann:***@127.0.0.1:1/x")
+    assert "Secret" not in result.output
+    assert "problem" not in result.output  # no variant is told to have failed
+
+
+def test_torchrun_is_refused(run, tiny, monkeypatch, tmp_path):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    result = run(tiny / "tiny.toml", "--table", 1, "--out", tmp_path / "out")
+    one_line(result, 1, "reproduce: a run is trained by one process")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_only_to_be_measured_is_told(finished, run, tiny, tmp_path):
+    out, *_ = finished
+    shutil.copytree(out, tmp_path / "out", ignore=lambda _, names: {"store"})
+    (tmp_path / "out" / "records" / "dice" / "lr0.01.json").unlink()
+    words = [tiny / "tiny.toml", "--table", 1, "--losses", "dice", "--out", tmp_path / "out"]
+    dry = run(*words, "--dry-run").stdout.replace("\n", " ")
+    assert "0 runs are missing" in dry
+    assert "1 more are trained and yet to be measured" in dry
+    told = json.loads(run(*words, "--dry-run", "--json").stdout)
+    assert [one["unmeasured"] for one in told["variants"]] == [1]

@@ -116,7 +116,10 @@ def maps(
 def curves(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of gradsurge train, finished or not."),
+        typer.Argument(
+            metavar="RUN...",
+            help="Folders of gradsurge train, finished or not; or of gradsurge reproduce.",
+        ),
     ],
     out: Out = Path("figures"),
     as_json: AsJson = False,
@@ -125,13 +128,15 @@ def curves(
 
     gradsurge figures curves runs/dice-sgd runs/surgery-sgd runs/dice-adam runs/surgery-adam
 
+    A folder of gradsurge reproduce phantoms --table optimiser stands for its four runs.
+
     All curves of a few runs, learning rate and ECE among them: gradsurge show.
     """
     with progress_bar("reading", total=1), mistakes_in_one_line():
-        from gradsurge.experiments.runs.history import read_history
+        from gradsurge.experiments.figure_data.optimiser_runs import runs_to_compare
         from gradsurge.report.figures import optimiser_curves as figure
         from gradsurge.report.style import save
 
-        data = figure.compute([read_history(run) for run in runs])
+        data = figure.compute(runs_to_compare(runs))
         files = save(figure.draw(data), out, "curves")
     print_figures({"curves": files}, figure.numbers(data), as_json)

@@ -1,18 +1,24 @@
 """``gradsurge reproduce``: the tables of a recipe, from data to pages."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
+from gradsurge.cli.completion import LOSSES, RECIPES, TABLES, one_of, some_of
 from gradsurge.cli.output import check_directory
 from gradsurge.cli.reproduce_work import reproduce_as_asked
+from gradsurge.cli.worker_options import (
+    AsJson,
+    Device,
+    Scale,
+    Storage,
+    Threads,
+    Workers,
+    option,
+)
 
-_WHAT, _MACHINE = "What", "Machine"
-
-
-def _of(panel: str, metavar: str, text: str, **limits: Any) -> Any:
-    return typer.Option(metavar=metavar, help=text, rich_help_panel=panel, **limits)
+_WHAT = "What"
 
 
 def reproduce(
@@ -22,29 +28,37 @@ def reproduce(
             metavar="RECIPE",
             help="fives, inbreast, brats-mets, kits, kits-primus, chase, hippocampus, "
             "hippocampus-binary, isles, phantoms; or a TOML file.",
+            autocompletion=one_of(*RECIPES),
         ),
     ],
     table: Annotated[
         list[str] | None,
-        _of(
+        option(
             _WHAT,
             "NAME",
-            "1 to 8, corrections, schedule, statistics, shift, volume; repeatable. All that the "
-            "recipe has if left out.",
+            "1 to 8, corrections, schedule, statistics, optimiser, shift, volume; repeatable. All "
+            "that the recipe has if left out.",
+            autocompletion=one_of(*TABLES),
         ),
     ] = None,
     losses: Annotated[
-        str | None, _of(_WHAT, "A,B", "Only rows of these losses: dice,dice-surgery.")
+        str | None,
+        option(
+            _WHAT,
+            "A,B",
+            "Only rows of these losses: dice,dice-surgery.",
+            autocompletion=some_of(*LOSSES),
+        ),
     ] = None,
     scale: Annotated[
-        Literal["smoke", "small", "paper"],
-        _of(_WHAT, "NAME", "smoke (that it runs), small (a first look) or paper."),
+        Scale,
+        option(_WHAT, "NAME", "smoke (that it runs), small (a first look) or paper."),
     ] = "paper",
     store: Annotated[
-        Path | None, _of(_WHAT, "STORE", "Folder of gradsurge prepare, made as the recipe says.")
+        Path | None, option(_WHAT, "STORE", "Folder of gradsurge prepare, made as the recipe says.")
     ] = None,
     data: Annotated[
-        Path | None, _of(_WHAT, "RAW", "Raw data; prepared first. Phantoms need none.")
+        Path | None, option(_WHAT, "RAW", "Raw data; prepared first. Phantoms need none.")
     ] = None,
     out: Annotated[
         Path | None,
@@ -65,21 +79,11 @@ def reproduce(
             rich_help_panel=_WHAT,
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
-    storage: Annotated[
-        str | None,
-        _of(
-            _MACHINE,
-            "URL",
-            "postgresql://user@host/database that all machines reach; a journal in FOLDER if left "
-            "out.",
-        ),
-    ] = None,
-    device: Annotated[str, _of(_MACHINE, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    workers: Annotated[
-        int | None, _of(_MACHINE, "N", "Processes that make patches.", min=0)
-    ] = None,
-    threads: Annotated[int | None, _of(_MACHINE, "N", "Of the computation.", min=1)] = None,
+    as_json: AsJson = False,
+    storage: Storage = None,
+    device: Device = "auto",
+    workers: Workers = None,
+    threads: Threads = None,
 ) -> None:
     """Train what the tables of a recipe need, measure it, and write the tables.
 

@@ -33,11 +33,12 @@ def print_overview(
         steps = str(one.steps or one.try_steps)
         table.add_row(one.variant.name, tried, runs, str(one.missing), steps, left)
     Console().print(table)
-    pace = overview.pace
+    pace, trained = overview.pace, overview.unmeasured
+    measured = f" {trained} more are trained and yet to be measured." if trained else ""
     typer.echo(
         f"{overview.missing} runs are missing, about {in_words(overview.minutes)} of "
         f"training for one process at {pace.seconds:.2g} s a step ({pace.source}); validating and "
-        f"measuring come on top. Tables: {', '.join(asked.tables)}."
+        f"measuring come on top.{measured} Tables: {', '.join(asked.tables)}."
     )
 
 
@@ -116,6 +117,7 @@ def _overview_to_json(
                 "tries_done": one.tries_done,
                 "runs": one.runs,
                 "runs_done": one.runs_done,
+                "unmeasured": one.unmeasured,
                 "steps": one.steps or one.try_steps,
                 "missing": one.missing,
             }

@@ -49,10 +49,10 @@ class StudyLines(StudyWatcher):
         """Return a bar on a terminal, lines elsewhere."""
         return (make_progress(),)
 
-    def measuring(self, name: str, cases: int) -> None:
-        """Begin to count cases."""
-        self._title, self._total, self._cases = f"measuring {name}", cases, 0
-        self._say(f"{self._title} on {cases} cases")
+    def measuring(self, name: str, looks: int) -> None:
+        """Begin to count cases, shifted ones among them."""
+        self._title, self._total, self._cases = f"measuring {name}", looks, 0
+        self._say(f"{self._title} on {looks} images")
 
     def measured_case(self) -> None:
         """Count a case."""

@@ -1,15 +1,13 @@
 """What ``gradsurge reproduce`` does with what was typed: plan, run, tell."""
 
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from gradsurge.cli.output import progress_bar
-from gradsurge.cli.search_words import command_again
+from gradsurge.cli.worker_options import begin, fail, stop
 
 if TYPE_CHECKING:
     from gradsurge.experiments.recipes import Recipe
@@ -24,7 +22,7 @@ def reproduce_as_asked(typed: Mapping[str, Any]) -> None:
         with sigterm_interrupts():
             _plan_and_run(typed)
     except KeyboardInterrupt:
-        _stop(typed)
+        stop(typed)
 
 
 def _plan_and_run(typed: Mapping[str, Any]) -> None:
@@ -38,7 +36,7 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
             out = typed["out"] or Path("runs") / f"{recipe.name}-{recipe.scale}"
             overview = _look(recipe, asked, out)
         except ValueError as error:
-            _fail(error)
+            fail(error)
     from gradsurge.cli.reproduce_output import print_overview, print_published
 
     if typed["dry_run"]:
@@ -51,12 +49,12 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
     except NoData as error:
         print_published(asked)
         _write(recipe, asked, out)
-        _fail(error)
+        fail(error)
     except (StudyStopped, KeyboardInterrupt):
         _write(recipe, asked, out)
-        _stop(typed)
+        stop(typed)
     except (ValueError, TrainingError, DiskFull, NothingToPrepare) as error:
-        _fail(error)
+        fail(error)
     _tell(typed, recipe, out, found)
 
 
@@ -83,30 +81,26 @@ def _look(recipe: "Recipe", asked: "Recipe", out: Path) -> "Overview":
 def _run(
     typed: Mapping[str, Any], recipe: "Recipe", asked: "Recipe", out: Path, overview: "Overview"
 ) -> "Reproduction":
-    from joblib import cpu_count
-
     from gradsurge.cli.reproduce_progress import StudyLines
-    from gradsurge.cli.train_work import default_workers
+    from gradsurge.data.store.dataset_file import NAME as DATASET
     from gradsurge.experiments.search import journal_of
     from gradsurge.experiments.study import StudySite, enter_study, reproduce, study_store
+    from gradsurge.experiments.study.study_folder import STORE
 
-    if typed["threads"] is not None:
-        import torch
-
-        torch.set_num_threads(typed["threads"])
+    workers = begin(typed, "reproduce")
     lines: StudyLines = StudyLines(overview.missing)
-    if overview.complete:
+    ready = typed["store"] is not None or (out / STORE / DATASET).is_file()
+    if overview.complete and not ready:  # nothing is prepared only to find that nothing is missing
         return _from_records(recipe, asked, out)
     store = study_store(recipe, out, typed["store"], typed["data"], lines)
-    enter_study(out, recipe)
-    workers = typed["workers"]
+    enter_study(out, recipe, store)
     site = StudySite(
         recipe,
         out,
         store,
         typed["storage"] or journal_of(out),
         device=typed["device"],
-        workers=default_workers(os.environ, cpu_count()) if workers is None else workers,
+        workers=workers,
         watcher=lines,
     )
     return reproduce(site, asked)
@@ -136,18 +130,3 @@ def _tell(typed: Mapping[str, Any], recipe: "Recipe", out: Path, found: "Reprodu
     for name, reason in found.failures:
         typer.echo(f"gradsurge: problem: {' '.join(f'{name}: {reason}'.split())}", err=True)
     raise typer.Exit(1 if found.failures else 0)
-
-
-def _stop(typed: Mapping[str, Any]) -> NoReturn:
-    from gradsurge.experiments.search import shown_storage
-
-    storage = typed["storage"]
-    shown = {} if storage is None else {storage: shown_storage(storage)}
-    again = command_again(sys.argv, shown)
-    typer.echo(f"gradsurge: stopped, everything is saved; go on with: {again}", err=True)
-    raise typer.Exit(1)
-
-
-def _fail(error: Exception) -> NoReturn:
-    typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
-    raise typer.Exit(1) from error

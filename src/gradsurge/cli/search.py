@@ -1,17 +1,28 @@
 """``gradsurge search``: random search with any number of workers, and how it stands."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from gradsurge.cli.completion import LOSSES, RECIPES, one_of
 from gradsurge.cli.output import check_directory
 from gradsurge.cli.search_status import show_status
 from gradsurge.cli.search_words import without_passwords
 from gradsurge.cli.search_work import search_as_asked
+from gradsurge.cli.worker_options import (
+    SHARED,
+    AsJson,
+    Device,
+    Scale,
+    Storage,
+    Threads,
+    Workers,
+    option,
+)
 
-_RUN, _SHARED, _MACHINE = "run", "Workers together", "Machine"
+_RUN = "run"
 
 
 class _RunUnlessStatus(TyperGroup):
@@ -41,17 +52,23 @@ def _search() -> None:
     """Search learning rate and the like for a loss: as many workers as there are machines."""
 
 
-def _of(panel: str, metavar: str, text: str, **limits: Any) -> Any:
-    return typer.Option(metavar=metavar, help=text, rich_help_panel=panel, **limits)
-
-
 @search.command(_RUN)
 def run(
     recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE", help="Name of a recipe, or the path of a TOML file.")
+        str,
+        typer.Argument(
+            metavar="RECIPE",
+            help="Name of a recipe, or the path of a TOML file.",
+            autocompletion=one_of(*RECIPES, "status"),
+        ),
     ],
     loss: Annotated[
-        str, typer.Option(metavar="NAME", help="Variant of the recipe: dice-surgery, ce+dice, ...")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Variant of the recipe: dice-surgery, ce+dice, ...",
+            autocompletion=one_of(*LOSSES),
+        ),
     ],
     store: Annotated[Path, typer.Option(metavar="STORE", help="Folder of gradsurge prepare.")],
     out: Annotated[
@@ -68,27 +85,16 @@ def run(
             metavar="N", help="Points; more than before extend the search.", min=1, max=10_000
         ),
     ] = None,
-    scale: Annotated[
-        Literal["smoke", "small", "paper"],
-        typer.Option(metavar="NAME", help="smoke, small or paper."),
-    ] = "paper",
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
-    storage: Annotated[
-        str | None,
-        _of(
-            _SHARED,
-            "URL",
-            "postgresql://user@host/database, the password best in ~/.pgpass; a journal in FOLDER "
-            "if left out.",
-        ),
-    ] = None,
+    scale: Annotated[Scale, typer.Option(metavar="NAME", help="smoke, small or paper.")] = "paper",
+    as_json: AsJson = False,
+    storage: Storage = None,
     grace: Annotated[
         float,
-        _of(_SHARED, "SECONDS", "Silence after which a worker elsewhere is dead.", min=45.0),
+        option(SHARED, "SECONDS", "Silence after which a worker elsewhere is dead.", min=45.0),
     ] = 120.0,
     tries: Annotated[
         int,
-        _of(_SHARED, "N", "Failures without progress until a trial is given up.", min=1),
+        option(SHARED, "N", "Failures without progress until a trial is given up.", min=1),
     ] = 3,
     retry: Annotated[
         bool,
@@ -96,7 +102,7 @@ def run(
             "--retry",
             metavar="",
             help="Try trials that were given up again.",
-            rich_help_panel=_SHARED,
+            rich_help_panel=SHARED,
         ),
     ] = False,
     leave: Annotated[
@@ -105,14 +111,12 @@ def run(
             "--leave",
             metavar="",
             help="End when no trial waits, though others are at work and may die.",
-            rich_help_panel=_SHARED,
+            rich_help_panel=SHARED,
         ),
     ] = False,
-    device: Annotated[str, _of(_MACHINE, "NAME", "auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    workers: Annotated[
-        int | None, _of(_MACHINE, "N", "Processes that make patches.", min=0)
-    ] = None,
-    threads: Annotated[int | None, _of(_MACHINE, "N", "Of the computation.", min=1)] = None,
+    device: Device = "auto",
+    workers: Workers = None,
+    threads: Threads = None,
 ) -> None:
     """Train a loss at the points of a recipe's search, and list the best by validation Dice.
 
@@ -137,7 +141,7 @@ def status(
     watch: Annotated[
         bool, typer.Option("--watch", metavar="", help="Renew it until all is done.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show who works on what, what is done, the best point so far, and the time left."""
     if folder is None and storage is None:

@@ -1,17 +1,15 @@
 """What ``gradsurge search`` does with what was typed: join the study, work, tell."""
 
 import json
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from gradsurge.cli.output import progress_bar
 from gradsurge.cli.search_output import print_outcome
-from gradsurge.cli.search_words import command_again, without_passwords
+from gradsurge.cli.worker_options import begin, fail, stop
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -27,16 +25,16 @@ def search_as_asked(typed: Mapping[str, Any]) -> None:
         with sigterm_interrupts():
             end, status, keep = _join_and_work(typed)
     except ValueError as error:
-        _fail(error)
+        fail(error)
     except KeyboardInterrupt:
-        _stop(typed)
+        stop(typed)
     if typed["as_json"]:
         told = {"reason": end.reason, "trained": list(end.trained), **status.to_json()}
         typer.echo(json.dumps(told, indent=2))
     else:
         print_outcome(status, keep, typed["out"])
     if end.reason == "interrupted":
-        _stop(typed)
+        stop(typed)
     raise typer.Exit(1 if status.counts["failed"] else 0)
 
 
@@ -71,24 +69,16 @@ def _join_and_work(typed: Mapping[str, Any]) -> tuple["WorkerEnd", "StudyStatus"
 
 
 def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
-    from joblib import cpu_count
-
-    from gradsurge.cli.train_work import default_workers
     from gradsurge.data.store import Store
     from gradsurge.experiments.recipes import limit_cases, read_recipe
     from gradsurge.experiments.search import TrialRuns, join_study, journal_of, points_of
     from gradsurge.report.figures import early_looks
     from gradsurge.training.observers import TensorBoard, make_progress
 
-    _refuse_ranks()
-    if typed["threads"] is not None:
-        import torch
-
-        torch.set_num_threads(typed["threads"])
+    workers = begin(typed, "search")
     out: Path = typed["out"]
     recipe = read_recipe(typed["recipe"], typed["scale"])
     variant = recipe.variant(typed["loss"])
-    workers = typed["workers"]
     runs = TrialRuns(
         recipe,
         variant,
@@ -96,7 +86,7 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
         out,
         share=recipe.search.share,
         device=typed["device"],
-        workers=default_workers(os.environ, cpu_count()) if workers is None else workers,
+        workers=workers,
         observers=lambda: [TensorBoard(), make_progress()],
         on_look=lambda look, folder: early_looks.write(look, folder / "looks"),
         on_stage=lambda text: typer.echo(text, err=True),
@@ -105,28 +95,3 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
     runs.plan(0, points_of(recipe, variant, typed["trials"])[0])
     storage = typed["storage"] or journal_of(out)
     return join_study(recipe, variant, out, storage, typed["trials"]), runs
-
-
-def _refuse_ranks() -> None:
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise ValueError(
-            "search: a trial is trained by one process; start the command once a device instead of "
-            "torchrun, and every one takes other trials"
-        )
-
-
-def _stop(typed: Mapping[str, Any]) -> NoReturn:
-    from gradsurge.experiments.search import shown_storage
-
-    storage = typed["storage"]
-    shown = {} if storage is None else {storage: shown_storage(storage)}
-    typer.echo(
-        f"gradsurge: stopped, everything is saved; go on with: {command_again(sys.argv, shown)}",
-        err=True,
-    )
-    raise typer.Exit(1)
-
-
-def _fail(error: Exception) -> NoReturn:
-    typer.echo(f"gradsurge: error: {without_passwords(str(error))}", err=True)
-    raise typer.Exit(1) from error

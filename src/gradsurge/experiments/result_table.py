@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+Better = Literal["lower", "higher"]
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -43,7 +45,7 @@ class Column:
 
     name: str
     title: str
-    better: Literal["lower", "higher"] | None
+    better: Better | None
     digits: int
     unit: str = ""
 
@@ -76,11 +78,17 @@ class TableBlock:
         rows: from top to bottom.
         published: row key -> column name -> the paper's cell; rows that are not shown may be in
             it, and a row without an entry has no published numbers.
+        better: which way is better in all of its columns, where blocks show different scores.
     """
 
     title: str
     rows: Sequence[TableRow]
     published: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
+    better: Better | None = None
+
+    def better_in(self, column: Column) -> Better | None:
+        """Return which way is better in a column of this block."""
+        return self.better or column.better
 
     def __post_init__(self) -> None:
         twice = [key for key, number in Counter(row.key for row in self.rows).items() if number > 1]

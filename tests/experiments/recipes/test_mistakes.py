@@ -147,6 +147,10 @@ CHANGES = {  # (what is replaced, by what): how the message begins, what it also
         "evaluation.regions",
         "",
     ),
+    ("[scale.smoke]", "[evaluation]\nregions = ['active']\n[scale.smoke]"): (
+        "evaluation.regions: expected 'all' among them",
+        "",
+    ),
     ("[scale.smoke]", "[evaluation]\nlesion_edges = [3, 2]\n[scale.smoke]"): (
         "evaluation.lesion_edges: expected two or more rising numbers",
         "",
@@ -171,6 +175,9 @@ GRID_CHANGES = {
         'variants."dice-surgery.last".point_of: dice.first takes that of dice'
     ),
     ('0.4, point_of = "dice"', '0.4, point_of = "tversky-surgery"'): (
+        'variants."dice-surgery.last".point_of: goes on from dice.first and must take the same'
+    ),
+    ('0.4, point_of = "dice"', "0.4"): (
         'variants."dice-surgery.last".point_of: goes on from dice.first and must take the same'
     ),
     ("0.6, point", '0.6, init = "dice-surgery.last", point'): (

@@ -110,12 +110,6 @@ def test_points_that_are_taken_from_another(grid):
     }
     request = grid.request(hard, {**POINT, "loss.a": 0.3})
     assert request.loss_options == {"hard_statistics": True, "a": 0.3}
-    assert [v.name for v in grid.before(hard)] == ["tversky-surgery"]
-    assert [v.name for v in grid.before(grid.variant("dice-surgery.last"))] == [
-        "dice",
-        "dice.first",
-    ]
-    assert grid.before(grid.variant("dice")) == ()
     assert grid.search.trials == 2
 
 

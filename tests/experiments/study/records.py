@@ -85,7 +85,7 @@ def measured(value=0.1, dice=0.7, cases=CASES, dimensions=2, by_case=None, **mor
     return Measured(**{**given, **more})
 
 
-def record(name="dice", seed=0, of=None, **more):
+def record(name="dice", seed=0, value=0.1, of=None, **more):
     """Return a record of a variant."""
     return Record(
         recipe="made",
@@ -98,7 +98,7 @@ def record(name="dice", seed=0, of=None, **more):
         selection={"kind": "grid", "of": of or name, "tried": []},
         validation={"dice": 0.5},
         training={"steps": 10, "best_step": 10, "seconds": 1.0},
-        measured=measured(**more),
+        measured=measured(value, **more),
         provenance={"commit": "abc", "date": f"2026-01-0{seed + 1}", "command": "gradsurge x"},
     )
 
@@ -107,6 +107,9 @@ def shift_of(value):
     """Return the scores of shifts: value + strength's place."""
     numbers = (np.arange(5) + value).tolist()
     return {
-        kind: {c: {"ece": numbers, "nll": numbers} for c in ("none", "temperature")}
+        kind: {
+            c: {"ece": numbers, "nll": numbers, "dice": [0.1 * n for n in numbers]}
+            for c in ("none", "temperature")
+        }
         for kind in STRENGTHS
     }

@@ -1,5 +1,6 @@
 """Whole studies on tiny phantoms: made, stopped, taken up, broken and mended."""
 
+import fcntl
 import json
 import shutil
 from dataclasses import replace
@@ -57,6 +58,34 @@ def test_everything_is_trained_measured_and_kept(unbroken):
     assert len(done.tables) == len(recipe.tables)
     assert len({json.dumps(dict(r.point)) for r in done.records if r.variant == "dice"}) == 2
     assert not (folder / "records" / "dice.first").exists()
+
+
+def test_searches_come_first_then_first_seeds_then_second_ones(unbroken):
+    def stage(title):
+        return -1 if ", trying" in title else int(title.rpartition("seed ")[2])
+
+    stages = [stage(title) for title in unbroken[3].trained]
+    assert stages == [-1] * 4 + [0] * 5 + [1]
+
+
+def test_what_others_work_on_is_passed_over(unbroken, tmp_path):
+    recipe, folder, *_ = unbroken
+    held = tmp_path / "runs" / "dice" / "lr0.01"
+    held.mkdir(parents=True)
+
+    class Impatient(Told):
+        def waiting(self):
+            raise StudyStopped("waiting")
+
+    told = Impatient()
+    site = tiny_site(recipe, tmp_path, told, folder / "store")
+    with (held / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(StudyStopped, match="waiting"):
+            reproduce(site, only(recipe, "dice", "dice-surgery"))
+    assert "dice learning_rate 0.01, seed 1" in told.trained
+    assert any(title.startswith("dice-surgery learning_rate") for title in told.trained)
+    assert "dice learning_rate 0.01, seed 0" not in told.trained
 
 
 def test_the_best_point_by_validation_dice_was_taken(unbroken):

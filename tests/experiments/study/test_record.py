@@ -9,7 +9,7 @@ import pytest
 from gradsurge.calibration.scores import ece, in_bins
 from gradsurge.calibration.sketch import CalibrationSketch
 from gradsurge.experiments.study.coarse_sketch import BINS, read_coarse, write_coarse
-from gradsurge.experiments.study.plain_numbers import plain
+from gradsurge.experiments.study.measured import plain
 from gradsurge.experiments.study.record import (
     read_record,
     read_records,
@@ -157,7 +157,7 @@ def test_a_bad_record_does_not_hide_the_others(tmp_path):
 def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     file = write_record(tmp_path, record(value=0.1))
     before = file.read_bytes()
-    monkeypatch.setattr("gradsurge.experiments.study.plain_numbers.rounded", lambda v: v)
+    monkeypatch.setattr("gradsurge.experiments.study.measured.rounded", lambda v: v)
     with pytest.raises(ValueError, match="Out of range float"):
         write_record(tmp_path, record(value=math.nan))
     assert file.read_bytes() == before

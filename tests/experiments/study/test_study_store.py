@@ -11,6 +11,7 @@ from gradsurge.data.store import Store, only_writer
 from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.recipes import DataPart
 from gradsurge.experiments.study import NoData, enter_study, study_store, with_rows
+from gradsurge.experiments.study.study_folder import check_study
 from tests.experiments.prediction.fakes import raw_tree
 from tests.experiments.study.records import recipe
 from tests.experiments.study.tiny import Told
@@ -96,16 +97,54 @@ def test_a_study_needs_test_cases(tmp_path):
 
 
 def test_a_folder_holds_one_study(tmp_path):
-    enter_study(tmp_path, PHANTOMS)
-    enter_study(tmp_path, PHANTOMS)
+    store = study_store(PHANTOMS, tmp_path)
+    enter_study(tmp_path, PHANTOMS, store)
+    enter_study(tmp_path, PHANTOMS, store)
     with pytest.raises(ValueError, match="holds a study with scale 'paper', got 'small'"):
-        enter_study(tmp_path, replace(PHANTOMS, scale="small"))
+        enter_study(tmp_path, replace(PHANTOMS, scale="small"), store)
     with pytest.raises(ValueError, match="holds a study with recipe 'made', got 'other'"):
-        enter_study(tmp_path, replace(PHANTOMS, name="other"))
+        enter_study(tmp_path, replace(PHANTOMS, name="other"), store)
     for content in ("{", json.dumps({"format": "mine"}), "[]"):
         (tmp_path / "study.json").write_text(content)
         with pytest.raises(ValueError, match=r"study.json: not of a study"):
-            enter_study(tmp_path, PHANTOMS)
+            enter_study(tmp_path, PHANTOMS, store)
+
+
+def with_training(made, **training):
+    return replace(made, run={**made.run, "training": training})
+
+
+def test_a_study_does_not_go_on_with_another_recipe(tmp_path):
+    store = study_store(PHANTOMS, tmp_path)
+    made = with_training(PHANTOMS, steps=5, checkpoint_every=1)
+    enter_study(tmp_path, made, store)
+    enter_study(tmp_path, with_training(made, steps=5, checkpoint_every=2), store)
+    with pytest.raises(ValueError, match=r"begun with run.training.steps 5, the recipe says 6"):
+        enter_study(tmp_path, with_training(made, steps=6), store)
+    (dice,) = made.variants
+    ce = replace(dice, name="ce", loss="ce")
+    enter_study(tmp_path, replace(made, variants=(replace(dice, seeds=9, title="D"), ce)), store)
+    other = replace(made, variants=(replace(ce, loss_options={"label_smoothing": 0.1}),))
+    with pytest.raises(ValueError, match=r"variants.ce.loss_options.label_smoothing 'not set'"):
+        enter_study(tmp_path, other, store)
+
+
+def test_a_study_does_not_go_on_with_other_cases(tmp_path):
+    store = study_store(PHANTOMS, tmp_path / "out")
+    enter_study(tmp_path / "out", PHANTOMS, store)
+    swapped = {**store.splits, "test": store.splits["validation"]}
+    other = Store(store.path, replace(store.dataset, splits=swapped))
+    with pytest.raises(ValueError, match=r"other cases or splits than the store that the study in"):
+        enter_study(tmp_path / "out", PHANTOMS, other)
+
+
+def test_a_study_of_an_older_gradsurge_goes_on(tmp_path):
+    about = {"format": "gradsurge study", "recipe": "made", "scale": "paper"}
+    (tmp_path / "study.json").write_text(json.dumps(about))
+    store = study_store(PHANTOMS, tmp_path)
+    enter_study(tmp_path, PHANTOMS, store)
+    with pytest.raises(ValueError, match=r"data.settings.cases 5, the recipe says 6"):
+        check_study(tmp_path, of_data("lesions-2d", {"train": 2}, cases=6, size=[16, 16]))
 
 
 def test_rows_that_are_asked_for():

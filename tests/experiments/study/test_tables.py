@@ -1,5 +1,7 @@
 """Tables of hand-made records against NumPy and SciPy."""
 
+import csv
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -65,8 +67,8 @@ def test_stars_are_scipys(rng):
     better = base - rng.uniform(-0.01, 0.06, (2, 12))
     made = recipe([variant(name, seeds=2) for name in PAIR], {"1": PAIR})
     records = [record("dice", s, by_case=by_case(base[s])) for s in (0, 1)]
-    records += [record("dice-surgery", s, by_case=by_case(better[s])) for s in (0, 1)]
-    table = tables_of(records, made, "1")
+    after = [record("dice-surgery", s, 0.05, by_case=by_case(better[s])) for s in (0, 1)]
+    table = tables_of([*records, *after], made, "1")
     p = stats.wilcoxon(better.mean(0) - base.mean(0)).pvalue
     assert p < 0.01
     cells = rows(table)["dice-surgery"].cells
@@ -75,6 +77,21 @@ def test_stars_are_scipys(rng):
     assert not any(cell.star for cell in rows(table)["dice"].cells.values())
     assert rows(table)["dice-surgery"].base == "dice"
     assert "Wilcoxon's signed-rank test over 12 cases" in table.caption
+    worse = [record("dice-surgery", s, 0.15, by_case=by_case(better[s])) for s in (0, 1)]
+    cells = rows(tables_of([*records, *worse], made, "1"))["dice-surgery"].cells
+    assert not cells["nll"].star  # what is shown is worse
+
+
+def test_stars_of_pooled_scores_name_what_was_tested(rng):
+    base = rng.uniform(0.2, 0.3, 12)
+    made = recipe(PAIR, {"1": PAIR}, profile="foreground")
+    records = [
+        record("dice", by_case=by_case(base)),
+        record("dice-surgery", value=0.05, by_case=by_case(base - 0.1)),
+    ]
+    table = tables_of(records, made, "1")
+    assert rows(table)["dice-surgery"].cells["ece"].star
+    assert "test of the scores of single cases, not pooled ones, over 12 cases" in table.caption
 
 
 def test_no_star_where_scipy_sees_none(rng):
@@ -95,8 +112,8 @@ def rng():
 
 
 def test_runs_are_the_pairs_where_cases_are_few(rng):
-    ones = [RunValues(s, {"a": 0.1 + 0.001 * s, "b": 0.2}) for s in range(9)]
-    others = [RunValues(s, {"a": 0.3 + 0.002 * s, "b": 0.2}) for s in range(9)]
+    ones = [RunValues(str(s), {"a": 0.1 + 0.001 * s, "b": 0.2}) for s in range(9)]
+    others = [RunValues(str(s), {"a": 0.3 + 0.002 * s, "b": 0.2}) for s in range(9)]
     test = paired_test(ones, others, "lower")
     differences = [
         np.mean([0.1 + 0.001 * s, 0.2]) - np.mean([0.3 + 0.002 * s, 0.2]) for s in range(9)
@@ -108,8 +125,8 @@ def test_runs_are_the_pairs_where_cases_are_few(rng):
 
 
 def test_too_few_pairs_are_not_tested():
-    few = [RunValues(0, dict.fromkeys("abcdefg", 0.1))]
-    many = [RunValues(0, dict.fromkeys("abcdefg", 0.2))]
+    few = [RunValues("0", dict.fromkeys("abcdefg", 0.1))]
+    many = [RunValues("0", dict.fromkeys("abcdefg", 0.2))]
     assert paired_test(few, many, "lower").p_value is None
     made = recipe(PAIR, {"1": PAIR})
     records = [record(name, cases=CASES[:7]) for name in PAIR]
@@ -118,8 +135,8 @@ def test_too_few_pairs_are_not_tested():
 
 def test_equal_differences_tie(rng):
     base = rng.uniform(0.1, 0.9, 12)
-    one = [RunValues(0, dict(zip(CASES, base - 0.1, strict=True)))]
-    other = [RunValues(0, dict(zip(CASES, base, strict=True)))]
+    one = [RunValues("0", dict(zip(CASES, base - 0.1, strict=True)))]
+    other = [RunValues("0", dict(zip(CASES, base, strict=True)))]
     assert paired_test(one, other, "lower").p_value == pytest.approx(
         stats.wilcoxon(np.full(12, -0.1)).pvalue
     )
@@ -140,6 +157,15 @@ def test_rows_without_runs_are_told():
     assert list(table.notes) == ["Ce: 0 of 1 runs so far.", "Dice: 1 of 3 runs so far."]
     nothing = tables_of([], made, "1")
     assert "Nothing is measured yet" in nothing.caption
+
+
+def test_numbers_that_the_paper_prints_twice_are_noted():
+    made = recipe(PAIR, {"1": TablePart(PAIR, "inbreast"), "8": TablePart(PAIR, "inbreast")})
+    notes = tables_of([record(name) for name in PAIR], made, "1").notes
+    assert any("Tables 4 and 8 repeat the Dice scores of INbreast and differ" in n for n in notes)
+    assert not any("italics" in note for note in notes)  # marks are ours
+    plain = recipe(PAIR, {"1": PAIR})
+    assert not tables_of([record(name) for name in PAIR], plain, "1").notes
 
 
 def test_published_numbers_stand_beside_ours():
@@ -236,11 +262,42 @@ def test_corrections_of_every_loss():
 def test_shift_by_strength():
     made = recipe(PAIR, {"shift": PAIR})
     table = tables_of([record("dice", value=0.2, shift=shift_of(1.0))], made, "shift")
-    assert len(table.blocks) == 8
+    assert len(table.blocks) == 12
     cells = rows(table)["dice"].cells
     assert cells["strength0"].value == pytest.approx(10.2 + 0.03)
     assert [cells[f"strength{k}"].value for k in range(1, 6)] == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert set(rows(table)) == {"dice", "dice, temperature", "dice-surgery"}
+
+
+def test_dice_under_shift_is_better_when_higher():
+    made = recipe(PAIR, {"shift": PAIR})
+    records = [
+        record("dice", dice=0.7, shift=shift_of(0.5)),
+        record("dice-surgery", dice=0.8, shift=shift_of(0.4)),
+    ]
+    table = tables_of(records, made, "shift")
+    block = next(k for k, b in enumerate(table.blocks) if b.title.startswith("DSC: blur"))
+    assert set(rows(table, block)) == set(PAIR)  # no correction changes a mask
+    cells = rows(table, block)["dice-surgery"].cells
+    assert [cells[f"strength{k}"].value for k in (0, 1)] == [0.8, pytest.approx(0.04)]
+    lines = list(csv.DictReader(to_csv(table).splitlines()))
+    best = {
+        (line["block"].partition(":")[0], line["column"]): line["row"]
+        for line in lines
+        if line["place"] == "1" and "blur" in line["block"]
+    }
+    assert best["DSC", "strength0"] == "dice-surgery"
+    assert best["DSC", "strength1"] == "dice"
+    assert best["ECE", "strength1"].startswith("dice-surgery")
+
+
+def test_surgery_with_an_ending_is_compared_with_its_like():
+    names = ("dice", "dice-surgery", "dice.sgd", "dice-surgery.sgd", "dice-surgery.n1")
+    made = recipe(names, {"optimiser": names})
+    found = rows(tables_of([record(name) for name in names], made, "optimiser"))
+    bases = {name: found[name].base for name in names}
+    assert bases["dice-surgery.sgd"] == "dice.sgd"
+    assert bases["dice-surgery"] == bases["dice-surgery.n1"] == "dice"
 
 
 def test_volumes_agree_as_bland_and_altman_say(rng):

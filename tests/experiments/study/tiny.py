@@ -74,21 +74,21 @@ class Told(StudyWatcher):
     def observers(self):
         return [Killer()] if len(self.trained) == self.at else []
 
-    def measuring(self, name, cases):
+    def measuring(self, name, looks):
         self.measured.append(name)
 
     def failed(self, name, reason):
         self.failures[name] = reason
 
 
-def tiny_site(recipe, folder, watcher, store=None):
-    enter_study(folder, recipe)
+def tiny_site(recipe, folder, watcher, store=None, storage=None):
     prepared = study_store(recipe, folder, store)
+    enter_study(folder, recipe, prepared)
     return StudySite(
         recipe,
         folder,
         prepared,
-        journal_of(folder),
+        storage or journal_of(folder),
         device="cpu",
         watcher=watcher,
         behaviour=WorkerSettings(beat=1.0, grace=5.0, stay=False, poll=0.1),

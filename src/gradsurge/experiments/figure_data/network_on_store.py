@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gradsurge.data.case_error import shown
 from gradsurge.data.store import Store
+from gradsurge.experiments.prediction.device import find_device
 from gradsurge.experiments.prediction.ensemble import preparation_difference
 from gradsurge.experiments.runs import Task, TrainedRun, open_run
 from gradsurge.experiments.runs.corrections import NONE
@@ -103,5 +104,4 @@ def open_on(store: Store, folder: Path) -> NetworkOnStore:
             f"{shown(folder)}: was trained on another kind of store than {shown(store.path)}: "
             f"{difference}; give the store it was trained on ({run.config.store})"
         )
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return NetworkOnStore(run, store, device)
+    return NetworkOnStore(run, store, find_device())

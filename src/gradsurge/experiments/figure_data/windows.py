@@ -55,13 +55,14 @@ def fullest_window(interest: NDArray[Any], aspect: float) -> Window:
     if not sums.max(initial=0.0) > 0:
         return _about(height / 2, width / 2, (rows, columns), interest.shape)
     row, column = np.unravel_index(int(sums.argmax()), sums.shape)
+    # The filter looks half a window up and left of its place, rounded down.
+    row, column = row + rows % 2 / 2, column + columns % 2 / 2
     found = _about(float(row), float(column), (rows, columns), interest.shape)
-    # Many places are as full: in the middle of what is inside, it is seen best.
-    inside = found.cut(interest).astype(np.float64)
-    down, across = (np.arange(n) for n in inside.shape)
-    row = found.top + inside.sum(axis=1) @ down / inside.sum()
-    column = found.left + inside.sum(axis=0) @ across / inside.sum()
-    return _about(float(row), float(column), (rows, columns), interest.shape)
+    # Many places are as full: in the middle of what is inside it is seen best, and stays inside.
+    down, across = np.nonzero(found.cut(interest))
+    middle = found.top + (down.min() + down.max() + 1) / 2
+    centre = found.left + (across.min() + across.max() + 1) / 2
+    return _about(float(middle), float(centre), (rows, columns), interest.shape)
 
 
 def _about(row: float, column: float, size: tuple[int, int], plane: tuple[int, ...]) -> Window:

@@ -9,6 +9,7 @@ import torch
 
 from gradsurge.data.case_error import CaseError, shown
 from gradsurge.data.store import only_writer
+from gradsurge.experiments.prediction.device import find_device
 from gradsurge.experiments.prediction.ensemble import check_ensemble, ensemble_thresholds
 from gradsurge.experiments.prediction.input_cases import InputCase, find_cases
 from gradsurge.experiments.prediction.listed_files import LABELS, MASKS
@@ -23,7 +24,7 @@ from gradsurge.experiments.prediction.result_files import (
     possible_files,
     remove_files,
 )
-from gradsurge.experiments.prediction.settings import AUTO, PredictSettings
+from gradsurge.experiments.prediction.settings import PredictSettings
 from gradsurge.experiments.preparation import DiskFull
 from gradsurge.experiments.prepare_case import DISK_FULL
 from gradsurge.experiments.runs.trained_run import open_run
@@ -74,7 +75,7 @@ def predict(
         OSError: the folder cannot be written to.
     """
     settings = settings or PredictSettings()
-    device = _device(settings.device)
+    device = find_device(settings.device)
     predictors = [predictor_of(open_run(run), settings.correction, device) for run in runs]
     return predict_with(
         predictors, place, out, settings, device, split=split, overwrite=overwrite, calls=calls
@@ -173,14 +174,3 @@ def _bad_names(cases: Sequence[InputCase]) -> list[tuple[str, str]]:
 
 def _is_file_name(name: str) -> bool:
     return bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")
-
-
-def _device(name: str) -> torch.device:
-    if name == AUTO:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:  # torch has all three
-        raise ValueError(f"device: {name!r} is not to be had on this machine; try cpu") from error
-    return device

@@ -1,6 +1,6 @@
 """Which tables a recipe makes, of which variants, and how runs are measured."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from gradsurge.experiments.published import published_table
@@ -9,9 +9,10 @@ from gradsurge.experiments.recipes.section import Mistake, Section, did_you_mean
 from gradsurge.experiments.recipes.variant import Variant
 
 # The paper's by number, then our own.
-TABLES = (*"12345678", "corrections", "schedule", "statistics", "shift", "volume")
+TABLES = (*"12345678", "corrections", "schedule", "statistics", "optimiser", "shift", "volume")
 EVALUATION = ("profile", "regions", "lesion_edges")
 _LESION_SIZES = "6"
+_OF_ACTIVE = ("4", "5")
 
 
 def read_tables(section: Section, variants: Sequence[Variant]) -> dict[str, TablePart]:
@@ -52,8 +53,12 @@ def published_blocks(table: str) -> tuple[str, ...]:
     return ("kits",) if table == _LESION_SIZES else tuple(published_table(int(table)).blocks)
 
 
-def read_evaluation(section: Section) -> EvaluationPart:
+def read_evaluation(section: Section, tables: Collection[str]) -> EvaluationPart:
     """Return the part "evaluation" of a recipe.
+
+    Args:
+        section: with the keys `EVALUATION`.
+        tables: names of those that the recipe makes.
 
     Raises:
         Mistake: a key or a value cannot be meant.
@@ -63,6 +68,11 @@ def read_evaluation(section: Section) -> EvaluationPart:
         if region not in EvaluationPart.regions:
             known = ", ".join(EvaluationPart.regions)
             raise Mistake(section.at("regions"), f"unknown {region!r}; known: {known}")
+    needed = {"all": "every table", "active": "tables 4 and 5"}
+    for region in needed if set(tables).intersection(_OF_ACTIVE) else ("all",):
+        if region not in regions:
+            said = f"expected {region!r} among them, for {needed[region]}, got {list(regions)!r}"
+            raise Mistake(section.at("regions"), said)
     profile = section.choice("profile", ("foreground", "paper"), EvaluationPart.profile)
     return EvaluationPart(profile, regions, _edges(section))  # type: ignore[arg-type]
 

@@ -8,8 +8,7 @@ from gradsurge.experiments.recipes.loss_options import check_loss_options
 from gradsurge.experiments.recipes.read_run import TRAINING, read_training
 from gradsurge.experiments.recipes.read_space import read_space
 from gradsurge.experiments.recipes.section import Mistake, Section, dotted
-from gradsurge.experiments.recipes.titles import title_of
-from gradsurge.experiments.recipes.variant import Variant
+from gradsurge.experiments.recipes.variant import Variant, title_of
 from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.losses import LOSSES
 
@@ -122,9 +121,10 @@ def _check_points(variants: Mapping[str, Variant], path: str) -> None:
         if taken is not None and variant.space:
             raise Mistake(f"{own}.space", "its point is another's; leave space or point_of out")
         start = None if variant.init is None else variants[variant.init]
-        if start is not None and variant.point_of not in (start.point_of, start.name):
+        if start is not None and variant.point_of != (start.point_of or start.name):
+            came = "nothing" if variant.point_of is None else repr(variant.point_of)
             raise Mistake(
                 f"{own}.point_of",
                 f"goes on from {start.name} and must take the same point: expected "
-                f"{start.point_of or start.name!r}, got {variant.point_of!r}",
+                f"{start.point_of or start.name!r}, got {came}",
             )

@@ -71,6 +71,7 @@ def _build(content: dict[str, Any], scale: Section, file: Path, name: str) -> Re
     search = read_search(whole.section("search", SEARCH))
     variants = read_variants(whole.section("variants"), run)
     check_search(search, variants, run)
+    tables = read_tables(whole.section("tables", TABLES), variants)
     return Recipe(
         name=file.stem,
         title=whole.text("title"),
@@ -80,8 +81,8 @@ def _build(content: dict[str, Any], scale: Section, file: Path, name: str) -> Re
         run=run,
         search=search,
         variants=with_fewer_seeds(variants, scale),
-        tables=read_tables(whole.section("tables", TABLES), variants),
-        evaluation=read_evaluation(whole.section("evaluation", EVALUATION)),
+        tables=tables,
+        evaluation=read_evaluation(whole.section("evaluation", EVALUATION), tables),
     )
 
 

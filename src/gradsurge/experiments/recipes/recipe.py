@@ -73,11 +73,6 @@ class Recipe:
         searched = variant if variant.point_of is None else self.variant(variant.point_of)
         return {**self.search.space, **searched.space}
 
-    def before(self, variant: Variant) -> tuple[Variant, ...]:
-        """Return what must be there first: whose point it takes, and what it goes on from."""
-        names = dict.fromkeys(n for n in (variant.point_of, variant.init) if n is not None)
-        return tuple(self.variant(name) for name in names)
-
     def request(
         self,
         variant: Variant,

@@ -20,6 +20,18 @@ def corrected(task: Task, correction: Recalibration | None, logits: Tensor) -> T
     return correction.apply_logits(logits, 0)
 
 
+def corrected_logits(task: Task, correction: Recalibration, logits: Tensor) -> Tensor:
+    """Return logits, float64 (K, *S), of the probabilities after a correction.
+
+    Likelihoods are exact of them, where those of probabilities end at what these can tell from 0
+    and 1. One foreground has one channel.
+    """
+    p = corrected(task, correction, logits.double())
+    if task.kind == "multiclass":
+        return p.clamp_min(_TINY).log()
+    return torch.logit(task.foreground_of(p)).clamp(-_SURE, _SURE)
+
+
 def count_corrected(
     task: Task,
     sketch: CalibrationSketch,
@@ -34,11 +46,7 @@ def count_corrected(
     """
     for rows in _slabs(logits.shape[1:]):
         here = label[rows]
-        p = corrected(task, correction, logits[:, rows].double())
-        if task.kind == "multiclass":
-            z = p.clamp_min(_TINY).log()
-        else:
-            z = torch.logit(task.foreground_of(p)).clamp(-_SURE, _SURE)
+        z = corrected_logits(task, correction, logits[:, rows])
         known = task.known(here)
         mask = None if known is None else known.unsqueeze(0)
         sketch.update_logits(z.unsqueeze(0), task.sketch_labels(here), mask)

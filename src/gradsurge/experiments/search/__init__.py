@@ -6,19 +6,21 @@ from gradsurge.experiments.search.address import (
     without_typed_secrets,
 )
 from gradsurge.experiments.search.folder_mark import shared_name
-from gradsurge.experiments.search.outcome import TrialInterrupted, TrialOutcome
+from gradsurge.experiments.search.heart import Pulse
 from gradsurge.experiments.search.points import draw_points
-from gradsurge.experiments.search.pulse import Pulse
-from gradsurge.experiments.search.search_trial import SearchTrial, read_trials
-from gradsurge.experiments.search.selection import select
+from gradsurge.experiments.search.search_trial import SearchTrial, read_trials, select
 from gradsurge.experiments.search.shared_study import open_study
 from gradsurge.experiments.search.status import StudyStatus, study_status
 from gradsurge.experiments.search.take_up import retry_failed
 from gradsurge.experiments.search.trial_runs import TrialRuns
 from gradsurge.experiments.search.variant_study import join_study, points_of
-from gradsurge.experiments.search.watcher import WorkerWatcher
 from gradsurge.experiments.search.worker import WorkerEnd, run_worker
-from gradsurge.experiments.search.worker_settings import WorkerSettings
+from gradsurge.experiments.search.worker_contract import (
+    TrialInterrupted,
+    TrialOutcome,
+    WorkerSettings,
+    WorkerWatcher,
+)
 
 __all__ = [
     "Pulse",

@@ -1,5 +1,6 @@
-"""Signs of life of a worker, in the attributes of the trial it works on."""
+"""Signs of life of a worker: how far its training is, in the attributes of its trial."""
 
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -7,12 +8,60 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gradsurge.experiments.search.attempt import BEAT, Attempt
-from gradsurge.experiments.search.pulse import Pulse
 from gradsurge.experiments.search.states import note
 from gradsurge.experiments.search.storage import storage_errors
+from gradsurge.training import Observer
+from gradsurge.training.job import StepFacts, TrainStart
 
 if TYPE_CHECKING:
     from optuna import Study
+
+
+class TakenOver(OSError):
+    """Another worker has taken the trial over, thinking this one dead."""
+
+
+class Pulse(Observer):
+    """Notes steps for the heart, and stops a training whose trial has been taken over.
+
+    Give the same one to the trainings and to `run_worker`.
+
+    Attributes:
+        done: steps done.
+        steps: of the training.
+        began: the step it went on from.
+        lost: set when the trial belongs to another worker.
+        on_start: called when a training begins.
+        stopping: tells whether a signal came before the training could notice it itself.
+    """
+
+    def __init__(self) -> None:
+        self.on_start: Callable[[], object] = lambda: None
+        self.stopping: Callable[[], bool] = lambda: False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last training."""
+        self.done: int | None = None
+        self.steps: int | None = None
+        self.began: int | None = None
+        self.lost = False
+
+    def started(self, start: TrainStart) -> None:
+        self.done = self.began = start.step
+        self.steps = start.settings.steps
+        self.on_start()
+        if self.stopping():
+            signal.raise_signal(signal.SIGTERM)  # once more, now that the training listens
+
+    def step(self, facts: StepFacts) -> None:
+        self.done = facts.step
+        if self.lost:  # an error of an observer is how a training can be stopped from outside
+            raise TakenOver("another worker has taken this trial over")
+
+    def facts(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"step": self.done, "steps": self.steps, "began": self.began}
 
 
 class Heart:

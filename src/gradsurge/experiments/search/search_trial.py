@@ -1,6 +1,6 @@
-"""Trials of a search as a user sees them: one a point, whoever has worked on it."""
+"""Trials of a search as a user sees them, and the best of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,6 +8,7 @@ from gradsurge.experiments.search.attempt import Attempt, by_point, read_attempt
 
 if TYPE_CHECKING:
     from optuna import Study
+
 
 TrialState = Literal["waiting", "running", "done", "failed"]
 
@@ -91,3 +92,25 @@ def state_of(last: Attempt) -> TrialState:
         return "running"
     # Who closed it adds the next one, or, dying in between, leaves that to any other worker.
     return "failed" if last.state == "closed" and not last.end.get("again") else "waiting"
+
+
+def select(trials: Iterable[SearchTrial], keep: int) -> list[SearchTrial]:
+    """Return the best trials by validation Dice, the best first; of equal ones, the earlier.
+
+    Args:
+        trials: those that are not done are left out.
+        keep: how many at most.
+
+    >>> found = [SearchTrial(i, {}, "done", dice=dice) for i, dice in enumerate((0.7, 0.8, 0.8))]
+    >>> [trial.index for trial in select(found, 2)]
+    [1, 2]
+
+    Raises:
+        ValueError: ``keep`` is no number of trials.
+    """
+    if keep < 1:
+        raise ValueError(f"keep: expected a whole number above 0, got {keep!r}")
+    done = [(trial.dice, trial) for trial in trials if trial.dice is not None]
+    done = [(dice, trial) for dice, trial in done if trial.state == "done"]
+    done.sort(key=lambda pair: (-pair[0], pair[1].index))
+    return [trial for _, trial in done[:keep]]

@@ -6,19 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gradsurge.experiments.search.attempt import END, RESULT, Attempt, goes_on
-from gradsurge.experiments.search.heart import Heart
-from gradsurge.experiments.search.outcome import Train, TrialInterrupted, TrialOutcome
-from gradsurge.experiments.search.pulse import Pulse
+from gradsurge.experiments.search.heart import Heart, Pulse
 from gradsurge.experiments.search.search_trial import trial_of
 from gradsurge.experiments.search.states import add_next, close, complete
 from gradsurge.experiments.search.storage import insist
-from gradsurge.experiments.search.watcher import WorkerWatcher
-from gradsurge.experiments.search.worker_settings import WorkerSettings
+from gradsurge.experiments.search.worker_contract import (
+    Train,
+    TrialInterrupted,
+    TrialOutcome,
+    WorkerSettings,
+    WorkerWatcher,
+)
 
 if TYPE_CHECKING:
     from optuna import Study
 
-_FAILURES = (ValueError, RuntimeError, OSError, MemoryError, ArithmeticError)
+FAILURES = (ValueError, RuntimeError, OSError, MemoryError, ArithmeticError)
+"""What may go wrong with one training and leave the others alone."""
 _LONGEST_REASON = 500
 
 
@@ -66,7 +70,7 @@ class Shift:
         except TrialInterrupted:
             self.interrupted = True
             self._hand_back(chain, heart)
-        except _FAILURES as error:
+        except FAILURES as error:
             self._fail(chain, heart, error)
         except KeyboardInterrupt:
             self._hand_back(chain, heart)

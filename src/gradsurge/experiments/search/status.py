@@ -8,8 +8,7 @@ from typing import Any
 
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.search.address import is_database
-from gradsurge.experiments.search.search_trial import SearchTrial, read_trials
-from gradsurge.experiments.search.selection import select
+from gradsurge.experiments.search.search_trial import SearchTrial, read_trials, select
 from gradsurge.experiments.search.shared_study import study_of
 from gradsurge.experiments.search.storage import open_storage
 

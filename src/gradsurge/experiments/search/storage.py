@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+class StorageError(ValueError):
+    """A storage is none, or cannot be reached: nothing can be done for any study in it."""
+
+
 _TRIES = 5  # of making the tables, which workers that start together do at the same moment
 # A dead line is noticed within a minute, not after hours. Drivers hand these on to libpq.
 _CONNECTION = {
@@ -37,15 +42,20 @@ def open_storage(storage: str) -> "BaseStorage":
         storage: path of a journal file, or postgresql://user@host/database.
 
     Raises:
-        ValueError: it is no storage, or does not answer; one line, without the password.
+        StorageError: it is no storage, or does not answer; one line, without the password.
     """
-    if not is_database(storage):
-        # Whole, because its lock is a file beside it and processes may change their folder.
-        return open_journal(Path(storage).absolute())
     try:
+        if not is_database(storage):
+            # Whole, because its lock is a file beside it and processes may change their folder.
+            return open_journal(Path(storage).absolute())
         return _open_database(storage, database_url(storage))
+    except ValueError as error:
+        raise StorageError(str(error)) from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"storage: {shown_storage(storage)}: {reason}") from error
     except ImportError as error:
-        raise ValueError(
+        raise StorageError(
             f"storage: {shown_storage(storage)} needs a driver that is not installed "
             f"({error.name or error}); pip install 'gradsurge[postgres]'"
         ) from error
@@ -100,7 +110,7 @@ def insist(act: Callable[[], T], seconds: float = 300.0) -> T:
         seconds: when to give up.
 
     Raises:
-        ValueError: it could not be reached for that long.
+        StorageError: it could not be reached for that long.
     """
     errors, pause, waited = storage_errors(), 0.5, 0.0
     while True:
@@ -108,7 +118,7 @@ def insist(act: Callable[[], T], seconds: float = 300.0) -> T:
             return act()
         except errors as error:
             if waited >= seconds:
-                raise ValueError(
+                raise StorageError(
                     f"storage: out of reach for {seconds:g} seconds ({type(error).__name__}); "
                     f"runs are saved: start the same command once it answers again"
                 ) from error

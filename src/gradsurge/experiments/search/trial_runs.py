@@ -10,9 +10,9 @@ from gradsurge.experiments.recipes import Recipe, Variant, point_slug
 from gradsurge.experiments.runs import RunConfig, plan_run, train_run
 from gradsurge.experiments.runs.early_look import EarlyLook
 from gradsurge.experiments.runs.outcome import Outcome
-from gradsurge.experiments.search.outcome import TrialInterrupted, TrialOutcome
+from gradsurge.experiments.search.heart import Pulse
 from gradsurge.experiments.search.presence import is_held
-from gradsurge.experiments.search.pulse import Pulse
+from gradsurge.experiments.search.worker_contract import TrialInterrupted, TrialOutcome
 from gradsurge.training import Observer
 from gradsurge.training.observers import MetricsFile
 

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gradsurge.experiments.search.outcome import Train
+from gradsurge.experiments.search.heart import Pulse
 from gradsurge.experiments.search.presence import Worker, present
-from gradsurge.experiments.search.pulse import Pulse
 from gradsurge.experiments.search.search_trial import read_trials
 from gradsurge.experiments.search.shift import Shift
 from gradsurge.experiments.search.storage import insist
 from gradsurge.experiments.search.take_up import Held, Undertaker, claim_next
-from gradsurge.experiments.search.watcher import WorkerWatcher
-from gradsurge.experiments.search.worker_settings import WorkerSettings
+from gradsurge.experiments.search.worker_contract import Train, WorkerSettings, WorkerWatcher
 from gradsurge.training.signals import StopSignal
 
 if TYPE_CHECKING:

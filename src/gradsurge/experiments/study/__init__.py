@@ -13,10 +13,9 @@ from gradsurge.experiments.study.reproduction import (
     with_rows,
 )
 from gradsurge.experiments.study.study_folder import enter_study
-from gradsurge.experiments.study.study_site import StudySite
+from gradsurge.experiments.study.study_site import StudySite, StudyStopped, StudyWatcher
 from gradsurge.experiments.study.study_store import NoData, study_store
 from gradsurge.experiments.study.tables import TABLES, tables_of
-from gradsurge.experiments.study.watcher import StudyStopped, StudyWatcher
 
 __all__ = [
     "TABLES",

@@ -1,4 +1,4 @@
-"""Which voxels a stored case is measured on, and their labels.
+"""Which voxels a stored case is measured on, their labels, and a run's answer for them.
 
 A model is measured where its readers use it: on the voxels of the source. Data sets whose published
 protocol looks at the prepared picture (a central patch, a fixed size) are measured on that one.
@@ -6,16 +6,22 @@ protocol looks at the prepared picture (a central patch, a fixed size) are measu
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
 from gradsurge.data import CaseError, Volume, binarise, read_label
 from gradsurge.data.case_error import shown
 from gradsurge.data.grid import Grid
 from gradsurge.data.preprocessing import turned_shape
 from gradsurge.data.store import Store, StoredCase
+from gradsurge.experiments.evaluation.settings import Settings
+from gradsurge.experiments.evaluation.structures import Structures, structures_of
 from gradsurge.experiments.prediction.on_source import keeps_voxels
 from gradsurge.experiments.prediction.record import source_classes
+from gradsurge.experiments.study.run_maps import RunMaps
 
 ON_PREPARED = ("fives", "inbreast")
 """Data sets that the paper measures as they are prepared: cut out or resized."""
@@ -87,3 +93,34 @@ def _read(file: Path) -> Volume:
             f"{error}; a case is measured against its raw label, so the raw folder must stay where "
             f"the store was prepared from"
         ) from error
+
+
+def case_structures(
+    maps: RunMaps,
+    logits: Tensor,
+    correction: str,
+    voxels: CaseVoxels,
+    settings: Settings,
+    *,
+    exact: bool,
+) -> Structures:
+    """Return scores, labels and masks of the structures after a correction.
+
+    Args:
+        maps: the run at work.
+        logits: (K, *T) on the prepared voxels.
+        correction: its name.
+        voxels: where the case is measured.
+        settings: of the evaluation.
+        exact: whether scores are logits, of which likelihoods are exact; only where the measured
+            voxels are the network's.
+
+    Raises:
+        CaseError: label and prediction do not fit.
+    """
+    if exact:
+        values: NDArray[Any] = maps.corrected_logits(logits, correction)
+    else:
+        values = maps.probabilities(logits, correction, voxels.grid)
+    label = voxels.label
+    return structures_of(Volume(values, label.spacing, None, label.source), label, settings)

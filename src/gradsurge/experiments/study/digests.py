@@ -1,10 +1,14 @@
-"""Whether a record still is of what is asked for: short digests of settings.
+"""Whether a record still is of what is asked for, and a study of what it was begun with.
 
 A record holds two. The first is of the recipe's wish: data, loss, options, network, training, point
 and what is measured. It tells, with nothing but the recipe at hand, whether the record answers it.
 The second is of the run as it was trained: its whole configuration and the step of its best
 weights, which with the same bits for the same settings stand for the weights. Folders, dates and
 how often checkpoints are written are in neither.
+
+Searches and runs of a study are known by their points alone. Were a recipe to change its steps or
+a store its splits, old and new runs would stand side by side in one table; so a study keeps what
+must stay the same.
 """
 
 import hashlib
@@ -17,12 +21,15 @@ from gradsurge.experiments.runs.config import RunConfig
 from gradsurge.training.state import FREE
 
 if TYPE_CHECKING:
-    from gradsurge.experiments.recipes import DataPart, Variant
+    from gradsurge.data.store import Store
+    from gradsurge.experiments.recipes import DataPart, Recipe, Variant
     from gradsurge.experiments.runs.planning import RunRequest
     from gradsurge.experiments.study.measure_settings import MeasureSettings
 
 _PLACES = ("store", "init")
 _OF_STORE = ("raw", "date", "gradsurge")
+# Rows may get other names and more seeds; other points are noticed by the search itself.
+_FREE_OF_VARIANT = ("name", "title", "seeds", "space")
 
 
 def wanted_digest(
@@ -52,6 +59,30 @@ def digest(content: Mapping[str, Any]) -> str:
     """
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def fixed_settings(recipe: "Recipe") -> dict[str, dict[str, Any]]:
+    """Return part of the recipe -> its settings, plain values; a part for each variant."""
+    data = {"dataset": recipe.data.dataset, "settings": recipe.data.settings}
+    training = _without(recipe.run.get("training", {}), FREE)
+    parts: dict[str, Mapping[str, Any]] = {
+        "data": {**data, "cases": recipe.data.cases or {}},
+        "run": {**recipe.run, "training": training},
+        "search": {"kind": recipe.search.kind, "share": recipe.search.share},
+        **{f"variants.{variant.name}": _of_variant(variant) for variant in recipe.variants},
+    }
+    plain: dict[str, dict[str, Any]] = json.loads(json.dumps(parts))  # lists for tuples
+    return plain
+
+
+def cases_digest(store: "Store") -> str:
+    """Return the digest of which cases are trained on, chosen by and measured."""
+    return digest({"dataset": store.dataset.name, "splits": store.splits})
+
+
+def _of_variant(variant: "Variant") -> dict[str, Any]:
+    kept = _without(asdict(variant), _FREE_OF_VARIANT)
+    return {**kept, "training": _without(variant.training, FREE)}
 
 
 def _without(content: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The runs that tables are made of: trained or resumed, measured, and kept as records."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gradsurge.experiments.runs import RunResult, open_run, plan_run, train_run
 from gradsurge.experiments.runs.corrections import NONE
+from gradsurge.experiments.runs.run_folder import only_trainer
 from gradsurge.experiments.runs.trained_run import TrainedRun
 from gradsurge.experiments.search import TrialInterrupted, TrialOutcome
 from gradsurge.experiments.search.presence import is_held
@@ -39,6 +40,7 @@ class FinalRuns:
     searched: str
     selection: Selection
     measured: bool = True
+    _just_measured: set[str] = field(default_factory=set)
 
     def __call__(self, index: int, _point: Mapping[str, Any]) -> TrialOutcome:
         """Train a run to its end, measure it, and write its record.
@@ -52,12 +54,12 @@ class FinalRuns:
         result = self._train(run)
         if result.outcome is None:
             raise TrialInterrupted(f"stopped after step {result.step}")
-        if self.measured and KeptRecords(self.site.recipe, self.site.folder).of(run) is None:
-            self._keep(run)
+        if self.measured and run.title not in self._just_measured:
+            self._measure(run)
         return outcome_of(result.outcome, str(folder.relative_to(self.site.folder)))
 
     def held(self, index: int, _point: Mapping[str, Any]) -> bool:
-        """Tell whether a training is at work in the folder of a run."""
+        """Tell whether somebody trains or measures a run."""
         return is_held(self.runs[index].folder(self.site.folder))
 
     def _train(self, run: PlannedRun) -> RunResult:
@@ -71,15 +73,20 @@ class FinalRuns:
             observers=[MetricsFile(), site.pulse, *site.watcher.observers()],
         )
 
+    def _measure(self, run: PlannedRun) -> None:
+        """Make the record of a run, unless there is one of all its cases."""
+        with only_trainer(run.folder(self.site.folder)):  # so others pass it over
+            kept = KeptRecords(self.site.recipe, self.site.folder).of(run)
+            if kept is None or kept.measured.problems:
+                self._keep(run)
+        self._just_measured.add(run.title)
+
     def _keep(self, run: PlannedRun) -> None:
         site, trained = self.site, open_run(run.folder(self.site.folder))
-        site.watcher.measuring(run.title, len(site.store.split("test")))
+        settings = run.settings(site.recipe)
+        site.watcher.measuring(run.title, len(site.store.split("test")) * settings.inferences)
         measured = measure_run(
-            trained,
-            site.store,
-            settings=run.settings(site.recipe),
-            device=site.device,
-            on_case=lambda _: site.watcher.measured_case(),
+            trained, site.store, settings=settings, device=site.device, on_case=self._go_on
         )
         record = Record(
             recipe=site.recipe.name,
@@ -100,6 +107,12 @@ class FinalRuns:
             provenance=provenance(),
         )
         write_record(site.folder, record)
+
+    def _go_on(self, _case: str) -> None:
+        """Count an inference; a signal that came meanwhile ends the measuring."""
+        self.site.watcher.measured_case()
+        if self.site.pulse.stopping():
+            raise TrialInterrupted("stopped while it was measured")
 
 
 def _validation(run: TrainedRun) -> dict[str, Any]:

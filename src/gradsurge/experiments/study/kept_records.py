@@ -36,16 +36,21 @@ class KeptRecords:
 
     def of(self, run: PlannedRun) -> Record | None:
         """Return the record of a run if it answers what is asked for; None if it must be made."""
-        file = record_file(self.folder, run.variant.name, run.name)
+        record = self.read(run.variant.name, run.name)
+        if record is None or record.wanted != run.wanted(self.recipe):
+            return None
+        return record if self._is_of_weights(record, run.folder(self.folder)) else None
+
+    def read(self, variant: str, run: str) -> Record | None:
+        """Return a record of this recipe and scale; None if there is none that can be read."""
+        file = record_file(self.folder, variant, run)
         if not file.is_file():
             return None
         try:
             record = read_record(file)
         except ValueError:
             return None
-        if not self._is_ours(record) or record.wanted != run.wanted(self.recipe):
-            return None
-        return record if self._is_of_weights(record, run.folder(self.folder)) else None
+        return record if self._is_ours(record) else None
 
     def of_runs(self, runs: Iterable[PlannedRun]) -> list[Record]:
         """Return the records of those runs that have one."""
@@ -64,6 +69,7 @@ class KeptRecords:
             for record in self.all()
             if record.selection.get("of") == searched
             and [one["point"] for one in record.selection["tried"]] == stored
+            and self._is_wanted(record)
         ]
         if not told:
             return None
@@ -71,6 +77,15 @@ class KeptRecords:
         scores = [one["dice"] for one in latest.selection["tried"]]
         tried = [Tried(point, dice) for point, dice in zip(points, scores, strict=True)]
         return Selection.among(tried, self.recipe.search)
+
+    def _is_wanted(self, record: Record) -> bool:
+        """Tell whether a record answers the recipe as it is now: its tries were of such runs."""
+        try:
+            variant = self.recipe.variant(record.variant)
+            run = PlannedRun(variant, record.run, record.point)
+            return record.wanted == run.wanted(self.recipe)
+        except ValueError:  # the recipe has no such row, or searches something else
+            return False
 
     def _is_ours(self, record: Record) -> bool:
         return (record.recipe, record.scale) == (self.recipe.name, self.recipe.scale)

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from gradsurge.experiments.recipes import Variant, study_name
 from gradsurge.experiments.runs.run_folder import OUTCOME
-from gradsurge.experiments.search import TrialInterrupted
+from gradsurge.experiments.search import SearchTrial, TrialInterrupted
+from gradsurge.experiments.search.shift import FAILURES
+from gradsurge.experiments.search.storage import StorageError
 from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.digests import digest
 from gradsurge.experiments.study.final_runs import FinalRuns
@@ -21,9 +23,7 @@ from gradsurge.experiments.study.protocol import Protocol
 from gradsurge.experiments.study.searches import Searches
 from gradsurge.experiments.study.selection import Selection
 from gradsurge.experiments.study.study_plan import StudyPlan
-from gradsurge.experiments.study.study_site import StudySite
-from gradsurge.experiments.study.watcher import StudyStopped
-from gradsurge.training import TrainingError
+from gradsurge.experiments.study.study_site import StudySite, StudyStopped
 
 
 @dataclass
@@ -42,6 +42,7 @@ class Matrix:
     failures: dict[str, str] = field(default_factory=dict)
     plan: StudyPlan = field(init=False)
     _searches: Searches = field(init=False)
+    _looked_at: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.plan = StudyPlan.of(self.site.recipe, self.protocol, self.site.folder)
@@ -50,28 +51,30 @@ class Matrix:
     def run(self) -> None:
         """Train and measure everything that is missing.
 
-        First seeds of all variants come before second ones, so that every row has a number soon.
+        Searches of all variants come first, then the first seed of all, then second ones: wherever
+        it is cut off, the rows are equally far. What others are at work on is passed over.
 
         Raises:
             StudyStopped: a signal came; the same again goes on from there.
-            ValueError: the storage is out of reach.
+            StorageError: the storage is out of reach.
         """
         variants = sorted(self.protocol.needed(), key=self._cost)
-        for seeds in range(1, max((variant.seeds for variant in variants), default=0) + 1):
-            waiting = variants
-            while waiting:
-                left = [variant for variant in waiting if not self._is_done(variant, seeds)]
-                if len(left) == len(waiting):
-                    self.site.watcher.waiting()
-                    time.sleep(self.site.behaviour.poll)
-                waiting = left
+        most = max((variant.seeds for variant in variants), default=0)
+        tasks = [(variant, seeds) for seeds in range(most + 1) for variant in variants]
+        while tasks:
+            done = next((task for task in tasks if self._is_done(*task)), None)
+            if done is None:
+                self.site.watcher.waiting()
+                time.sleep(self.site.behaviour.poll)
+            else:
+                tasks.remove(done)
 
     def _cost(self, variant: Variant) -> float:
         tries = len(self.protocol.points(variant)) * self.site.recipe.search.share
         return (tries + variant.seeds) * variant.share
 
     def _is_done(self, variant: Variant, seeds: int) -> bool:
-        """Work on a variant; tell whether it is done with, for better or worse."""
+        """Search for a variant, train so many seeds; tell whether that is done with, or failed."""
         if variant.name in self.failures:
             return True
         try:
@@ -79,9 +82,11 @@ class Matrix:
             runs = self.plan.runs(variant)
             if selection is None or not runs:
                 return False
-            number = seeds if self.site.recipe.search.kind == "grid" else len(runs)
+            number = len(runs) if self.protocol.keeps_tries(variant) else seeds
             return self._have(variant, runs, selection, number)
-        except (ValueError, TrainingError) as error:
+        except StorageError:
+            raise  # nothing can be done for the others either
+        except ValueError as error:
             self._fail(variant.name, str(error))
             return True
 
@@ -114,7 +119,8 @@ class Matrix:
         """Train and measure the first so many runs; False while others are at work on them."""
         site, measured = self.site, variant in self.protocol.measured()
         start, wanted = self._is_wanted_start(variant), runs[:number]
-        if all(self._is_there(run, measured, start) for run in wanted):
+        mended = [run for run in wanted if measured and self._is_to_be_mended(run)]
+        if not mended and all(self._is_there(run, measured, start) for run in wanted):
             return True
         if not self._has_starts(wanted):
             return False
@@ -124,31 +130,54 @@ class Matrix:
         name = site.study(f"{study_name(site.recipe, variant)}/runs-{chosen}")
         points = [dict(run.point) for run in wanted]
         trials = self._searches.work(name, points, finals, finals.held, variant.name)[:number]
+        left = sum(trial.state in ("waiting", "running") for trial in trials)
         for trial in trials:
+            run = runs[trial.index]
             if trial.state == "failed":
-                self._fail(runs[trial.index].title, trial.reason or "no reason was told")
-            elif trial.state == "done" and not self._is_there(runs[trial.index], measured, start):
-                self._make_up(finals, trial.index)
-        return not any(trial.state in ("waiting", "running") for trial in trials)
+                self._fail(run.title, trial.reason or "no reason was told")
+            elif trial.state == "done" and (
+                run in mended or not self._is_there(run, measured, start)
+            ):
+                left += not self._make_up(finals, trial)
+        return left == 0
 
-    def _make_up(self, finals: FinalRuns, index: int) -> None:
-        """Do again what the study has done and the folder has lost, or what is measured anew."""
-        run = finals.runs[index]
+    def _make_up(self, finals: FinalRuns, trial: SearchTrial) -> bool:
+        """Do again what the study has done and the folder has lost, or what is measured anew.
+
+        Returns:
+            False while others are at it.
+        """
+        run = finals.runs[trial.index]
+        if finals.held(trial.index, run.point):
+            return False
         self.site.watcher.training(run.title)
         try:
-            finals(index, run.point)
+            finals(trial.index, run.point)
         except TrialInterrupted as error:
             raise StudyStopped(run.title) from error
-        except (ValueError, TrainingError) as error:
+        except FAILURES as error:
             self._fail(run.title, str(error))
+        return True
+
+    def _is_to_be_mended(self, run: PlannedRun) -> bool:
+        """Tell, once for each run, whether some of its cases could not be measured before."""
+        trained = (run.folder(self.site.folder) / OUTCOME).is_file()
+        if run.title in self._looked_at or not trained:
+            return False
+        self._looked_at.add(run.title)
+        record = self.plan.records.of(run)
+        return record is not None and bool(record.measured.problems)
 
     def _is_wanted_start(self, variant: Variant) -> bool:
         """Tell whether a run goes on from the variant that is not there yet."""
-        followers = [v for v in self.protocol.measured() if v.init == variant.name]
-        return any(
-            not runs or not all(self._is_there(run, measured=True, start=False) for run in runs)
-            for runs in map(self.plan.runs, followers)
-        )
+        followers = [v for v in self.protocol.needed() if v.init == variant.name]
+        return any(not self._is_made(follower) for follower in followers)
+
+    def _is_made(self, variant: Variant) -> bool:
+        """Tell whether all runs of a variant are there."""
+        measured, start = variant in self.protocol.measured(), self._is_wanted_start(variant)
+        runs = self.plan.runs(variant)
+        return bool(runs) and all(self._is_there(run, measured, start) for run in runs)
 
     def _is_there(self, run: PlannedRun, measured: bool, start: bool) -> bool:
         if start and not (run.folder(self.site.folder) / OUTCOME).is_file():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from gradsurge.experiments.demo.measuring import settings_of
 from gradsurge.experiments.evaluation.settings import Region, Settings
 from gradsurge.experiments.runs.task import Task
+from gradsurge.experiments.study.shifts import STRENGTHS
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,15 @@ class MeasureSettings:
     lesion_edges: tuple[float, ...] | None = None
     shift: bool = False
     seed: int = 0
+
+    @property
+    def inferences(self) -> int:
+        """How often the network looks at each case.
+
+        >>> MeasureSettings(shift=True).inferences
+        21
+        """
+        return 1 + (sum(map(len, STRENGTHS.values())) if self.shift else 0)
 
     def evaluation(self, task: Task, *, logits: bool) -> Settings:
         """Return the settings of `gradsurge evaluate` for what a task's network tells."""

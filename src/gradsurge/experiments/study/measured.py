@@ -1,12 +1,46 @@
 """What is known of a run on held-out cases: plain numbers, small enough to keep."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+import numpy as np
+
 from gradsurge.calibration.sketch import CalibrationSketch
-from gradsurge.experiments.study.plain_numbers import plain
 from gradsurge.experiments.study.score_tally import ByRegion
+
+DIGITS = 6
+"""Significant digits: seeds differ in the third, rounding must not show in a mean of them."""
+
+
+def plain(value: Any) -> Any:
+    """Return plain JSON of nested numbers, texts, lists and mappings; NaN and infinity are None.
+
+    >>> plain({"nll": np.float64(0.123456789), "counts": (1234567, float("nan"))})
+    {'nll': 0.123457, 'counts': [1234567, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return rounded(value)
+    return value
+
+
+def rounded(value: float) -> float | None:
+    """Return a number with six significant digits; None for what is none.
+
+    >>> rounded(87.59876543), rounded(float("inf"))
+    (87.5988, None)
+    """
+    if not math.isfinite(value):
+        return None
+    return float(f"{value:.{DIGITS}g}")
+
 
 _KEPT_APART = ("sketches",)
 
@@ -31,7 +65,7 @@ class Measured:
             run's masks) -> structure -> mean over cases.
         by_case: correction -> region -> score -> a value a case, of the headline, for paired
             tests; all regions of "none", which has "dice" and "own_dice" too, and all voxels of
-            the default correction.
+            every correction.
         lesions: structure -> correction -> rows of `LesionTally.sizes`.
         detection: structure -> "lesions", "cases", "thresholds", and correction -> "detected" and
             "false_positives", sums over cases, a number a threshold.

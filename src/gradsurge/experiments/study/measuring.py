@@ -44,7 +44,8 @@ def measure_run(
         split: which of its cases.
         settings: what is measured.
         device: of the network; "auto" for an accelerator if there is one.
-        on_case: called with the name of each case that is done.
+        on_case: called with the name of a case after each inference, 21 times with shifts; what it
+            raises ends the measuring.
 
     Raises:
         ValueError: the store is another one or has no such case, or none could be measured.
@@ -66,7 +67,9 @@ def measure_run(
             f"{shown(store.path)}: none of its {len(names)} {split} cases could be "
             f"measured; the first: {problems[0][0]}: {problems[0][1]}"
         )
-    shift = shifted_scores(maps, store, tally.cases, settings, exact) if settings.shift else {}
+    shift: ShiftScores = {}
+    if settings.shift:
+        shift = shifted_scores(maps, store, tally.cases, settings, exact, on_case)
     return _measured(run, split, tally, shift, problems)
 
 
@@ -97,7 +100,7 @@ def _count(store: Store, name: str, maps: RunMaps, tally: RunTally) -> None:
 def _measured(
     run: TrainedRun, split: str, tally: RunTally, shift: ShiftScores, problems: Problems
 ) -> Measured:
-    scores, default = tally.scores, run.default_correction
+    scores = tally.scores
     headline = scores[NONE].headline
     dice: dict[str, dict[str, float]] = {PLAIN: {}, OWN: {}}
     for (kind, name), values in tally.dice.items():
@@ -113,11 +116,11 @@ def _measured(
         structures=list(tally.maps.task.names),
         headline=headline,
         likelihood="logits" if tally.exact else "probabilities",
-        default_correction=default,
+        default_correction=run.default_correction,
         pooled={c: found.pooled() for c, found in scores.items()},
         means={c: found.means() for c, found in scores.items()},
         dice=dice,
-        by_case=_by_case(tally, default),
+        by_case=_by_case(tally),
         lesions=_lesions(tally),
         detection=_detection(tally),
         logits={name: asdict(sums.means()) for name, sums in tally.logits.items()},
@@ -131,15 +134,14 @@ def _measured(
     )
 
 
-def _by_case(tally: RunTally, default: str) -> dict[str, dict[str, dict[str, list[float]]]]:
+def _by_case(tally: RunTally) -> dict[str, dict[str, dict[str, list[float]]]]:
     raw, headline = tally.scores[NONE], tally.scores[NONE].headline
-    found = {NONE: {str(region): raw.by_case(region) for region in raw.sketches}}
+    found = {c: {"all": scores.by_case("all")} for c, scores in tally.scores.items()}
+    found[NONE] = {str(region): raw.by_case(region) for region in raw.sketches}
     found[NONE]["all"] |= {
         "dice": tally.dice[PLAIN, headline],
         "own_dice": tally.dice[OWN, headline],
     }
-    if default != NONE:
-        found[default] = {"all": tally.scores[default].by_case("all")}
     return found
 
 

@@ -25,6 +25,7 @@ class VariantOverview:
         try_steps: of one such training.
         runs: that tables are made of, or that others start from.
         runs_done: of them: measured, or trained where nothing is measured.
+        unmeasured: trained and yet to be measured.
         steps: of one such training; 0 where they are those of the search.
     """
 
@@ -34,20 +35,24 @@ class VariantOverview:
     try_steps: int
     runs: int
     runs_done: int
+    unmeasured: int
     steps: int
 
     @property
     def missing(self) -> int:
         """Trainings that are still to be done."""
         # Where the runs of tables are those of the search, nothing more is trained for them.
-        runs = self.runs - self.runs_done if self.steps else 0
-        return self.tries - self.tries_done + runs
+        return self.tries - self.tries_done + (self._untrained if self.steps else 0)
 
     @property
     def missing_steps(self) -> int:
         """Steps of them."""
         tries = (self.tries - self.tries_done) * self.try_steps
-        return tries + (self.runs - self.runs_done) * self.steps
+        return tries + self._untrained * self.steps
+
+    @property
+    def _untrained(self) -> int:
+        return self.runs - self.runs_done - self.unmeasured
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,11 @@ class Overview:
     def missing(self) -> int:
         """Trainings that are still to be done."""
         return sum(one.missing for one in self.variants)
+
+    @property
+    def unmeasured(self) -> int:
+        """Runs that are trained and yet to be measured."""
+        return sum(one.unmeasured for one in self.variants)
 
     @property
     def complete(self) -> bool:
@@ -106,7 +116,8 @@ class _Look:
         names = [plan.protocol.try_name(index, point) for index, point in enumerate(own)]
         tried = [name for name in names if known or self._is_trained(variant, name)]
         number = 0 if only_search else self._number(variant)
-        done = [run for run in plan.runs(variant)[:number] if self._is_done(run, in_tables)]
+        runs = plan.runs(variant)[:number]
+        open_ones = [run for run in runs if not self._is_done(run, in_tables)]
         steps = self._steps(variant)
         return VariantOverview(
             variant=variant,
@@ -114,21 +125,22 @@ class _Look:
             tries_done=len(tried),
             try_steps=max(1, round(steps * plan.recipe.search.share)),
             runs=number,
-            runs_done=len(done),
-            steps=0 if self._is_trial(variant) else steps,
+            runs_done=len(runs) - len(open_ones),
+            unmeasured=sum(self._is_trained(variant, run.name) for run in open_ones),
+            steps=0 if plan.protocol.keeps_tries(variant) else steps,
         )
 
     def _is_done(self, run: PlannedRun, in_tables: bool) -> bool:
-        if in_tables:
-            return self.plan.records.of(run) is not None
-        return self._is_trained(run.variant, run.name)
+        trained = self._is_trained(run.variant, run.name)
+        if not in_tables:
+            return trained
+        record = self.plan.records.of(run)
+        # What could not be measured is tried again, if the run is still there.
+        return record is not None and not (record.measured.problems and trained)
 
     def _number(self, variant: Variant) -> int:
-        return self.plan.recipe.search.keep if self._is_trial(variant) else variant.seeds
-
-    def _is_trial(self, variant: Variant) -> bool:
-        """Tell whether the runs of tables are those of the search: nothing more is trained."""
-        return self.plan.recipe.search.kind == "random" and variant.point_of is None
+        keeps = self.plan.protocol.keeps_tries(variant)
+        return self.plan.recipe.search.keep if keeps else variant.seeds
 
     def _is_trained(self, variant: Variant, run: str) -> bool:
         return (self.folder / RUNS / variant.name / run / OUTCOME).is_file()

@@ -37,9 +37,11 @@ class Protocol:
         """Return the rows, and before each the variants it starts from."""
         found: dict[str, Variant] = {}
         for variant in self.measured():
-            for name in (variant.init, variant.name):
-                if name is not None:
-                    found.setdefault(name, self.recipe.variant(name))
+            chain = [variant]
+            while (before := chain[0].init) is not None:
+                chain.insert(0, self.recipe.variant(before))
+            for one in chain:
+                found.setdefault(one.name, one)
         return list(found.values())
 
     def searched(self, variant: Variant) -> Variant:
@@ -64,7 +66,7 @@ class Protocol:
             variant: of the recipe.
             selection: of `searched` of it.
         """
-        if self.recipe.search.kind == "random" and variant.point_of is None:
+        if self.keeps_tries(variant):
             return [
                 PlannedRun(variant, self._name(index, point), point)
                 for index, point in selection.best
@@ -74,6 +76,10 @@ class Protocol:
             PlannedRun(variant, self._name(index, point, seed), {**point, SEED: seed})
             for seed in range(variant.seeds)
         ]
+
+    def keeps_tries(self, variant: Variant) -> bool:
+        """Tell whether the runs of tables are those of the search: nothing more is trained."""
+        return self.recipe.search.kind == "random" and variant.point_of is None
 
     def try_name(self, index: int, point: Mapping[str, Any]) -> str:
         """Return the folder of a point while it is tried, as `TrialRuns` names it."""

@@ -13,8 +13,7 @@ from typing import Any, Self
 
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.study.coarse_sketch import write_coarse
-from gradsurge.experiments.study.measured import Measured
-from gradsurge.experiments.study.plain_numbers import plain
+from gradsurge.experiments.study.measured import Measured, plain
 from gradsurge.experiments.whole_file import write_whole
 
 RECORDS = "records"

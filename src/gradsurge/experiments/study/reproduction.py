@@ -4,11 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gradsurge.data import CaseError
 from gradsurge.experiments.recipes import Recipe, TablePart
 from gradsurge.experiments.result_table import ResultTable
 from gradsurge.experiments.study.matrix import Matrix
 from gradsurge.experiments.study.protocol import Protocol
 from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.second_rater import (
+    SECOND_RATER,
+    keep_second_rater,
+    kept_second_rater,
+)
 from gradsurge.experiments.study.study_plan import StudyPlan
 from gradsurge.experiments.study.study_site import StudySite
 from gradsurge.experiments.study.tables import tables_of
@@ -41,6 +47,10 @@ def reproduce(site: StudySite, asked: Recipe) -> Reproduction:
         ValueError: the storage is out of reach.
     """
     matrix = Matrix(site, Protocol(asked, list(asked.tables)))
+    try:
+        keep_second_rater(site.recipe, site.folder, site.store)
+    except CaseError as error:
+        matrix.failures[SECOND_RATER] = str(error)
     matrix.run()
     return _made(matrix.plan, asked, list(matrix.failures.items()))
 
@@ -66,7 +76,9 @@ def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -
         for record in records
         for case, problem in record.measured.problems
     ]
-    tables = [tables_of(records, asked, table) for table in asked.tables]
+    rater = kept_second_rater(plan.recipe, plan.records.folder)
+    shown = records if rater is None else [*records, rater]
+    tables = [tables_of(shown, asked, table) for table in asked.tables]
     return Reproduction(tables, records, [*failures, *damaged, *cases])
 
 

@@ -11,19 +11,17 @@ from torch import Tensor
 from gradsurge.calibration.recalibration import Recalibration
 from gradsurge.data import CaseError
 from gradsurge.data.grid import Grid
+from gradsurge.experiments.prediction.device import find_device
 from gradsurge.experiments.prediction.mask_rule import MaskRule, mask_rule
 from gradsurge.experiments.prediction.on_source import channel_on_source, decided_on_source
 from gradsurge.experiments.prediction.predictor import Predictor, predictor_of
 from gradsurge.experiments.prediction.probabilities import map_names
 from gradsurge.experiments.runs.corrections import NONE
-from gradsurge.experiments.runs.recalibrated_counts import corrected
+from gradsurge.experiments.runs.recalibrated_counts import corrected, corrected_logits
 from gradsurge.experiments.runs.task import Task
 from gradsurge.experiments.runs.trained_run import TrainedRun
 from gradsurge.experiments.runs.whole_cases import evaluating
 from gradsurge.training.inference import sliding_window_logits
-
-_SURE = 36.0  # log-odds where float64 ends to tell p from 1
-_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class RunMaps:
         Raises:
             ValueError: there is no such device.
         """
-        where = _device(device)
+        where = find_device(device)
         predictor = predictor_of(run, NONE, where)
         rule = mask_rule(run.task, run.config.dataset, predictor.thresholds)
         return cls(predictor, {NONE: None, **run.corrections}, rule, where)
@@ -94,26 +92,10 @@ class RunMaps:
     def corrected_logits(self, logits: Tensor, correction: str) -> NDArray[Any]:
         """Return logits (C, *T) after a correction, which likelihoods are exact of."""
         how = self.corrections[correction]
-        if how is None:
-            return logits.numpy()
-        p = corrected(self.task, how, logits.double())
-        if self.task.kind == "multiclass":
-            return p.clamp_min(_TINY).log().numpy()
-        return torch.logit(self.task.foreground_of(p)).clamp(-_SURE, _SURE).numpy()
+        return (logits if how is None else corrected_logits(self.task, how, logits)).numpy()
 
     def own_masks(self, logits: Tensor, grid: Grid | None) -> NDArray[np.bool_]:
         """Return bool (F, *S): the masks that ``gradsurge predict`` writes."""
         raw = self.task.foreground_of(self.task.probabilities(logits))
         numbers = decided_on_source([c.numpy() for c in raw], self.rule, grid)
         return self.task.foreground(torch.from_numpy(np.ascontiguousarray(numbers))).numpy()
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:  # torch has all three
-        raise ValueError(f"device: {name!r} is not to be had on this machine; try cpu") from error
-    return device

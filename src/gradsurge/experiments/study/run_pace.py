@@ -1,6 +1,6 @@
 """How long trainings take: of those that are there, or, said to be one, by a guess."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -37,7 +37,8 @@ def pace_of(study: Path, records: Sequence[Record], preset: str) -> Pace:
         records: of it.
         preset: of the recipe's runs.
     """
-    runs = [_mean(_step_seconds(folder)) for folder in (study / RUNS).glob("*/*")]
+    # Medians: a step during which the machine slept says nothing of the others.
+    runs = [median(_step_seconds(folder) or [0.0]) for folder in (study / RUNS).glob("*/*")]
     if measured := [seconds for seconds in runs if seconds]:
         return Pace(median(measured), f"measured on {len(measured)} runs")
     kept = [_of_record(record) for record in records]
@@ -54,11 +55,6 @@ def _step_seconds(folder: Path) -> list[float]:
         return []
     steps = (line for line in lines if line.get("kind") == "step")
     return [float(line["seconds"]) for line in steps if line.get("seconds") is not None]
-
-
-def _mean(seconds: Iterable[float]) -> float | None:
-    values = list(seconds)
-    return sum(values) / len(values) if values else None
 
 
 def _of_record(record: Record) -> float | None:

@@ -16,8 +16,7 @@ from gradsurge.experiments.evaluation.scoring import mean_of
 from gradsurge.experiments.evaluation.settings import ALL
 from gradsurge.experiments.evaluation.structures import Structures, structures_of
 from gradsurge.experiments.runs.corrections import NONE
-from gradsurge.experiments.study.case_structures import case_structures
-from gradsurge.experiments.study.case_voxels import CaseVoxels
+from gradsurge.experiments.study.case_voxels import CaseVoxels, case_structures
 from gradsurge.experiments.study.lesion_tally import LesionTally
 from gradsurge.experiments.study.measure_settings import MeasureSettings
 from gradsurge.experiments.study.posterior_tally import PosteriorTally

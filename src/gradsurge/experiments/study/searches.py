@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsurge.experiments.recipes import Variant, study_name
 from gradsurge.experiments.search import (
@@ -11,18 +11,13 @@ from gradsurge.experiments.search import (
     WorkerWatcher,
     open_study,
     read_trials,
+    retry_failed,
     run_worker,
 )
-from gradsurge.experiments.search.attempt import by_point, read_attempts
-from gradsurge.experiments.search.outcome import Train
-from gradsurge.experiments.search.states import add_next
 from gradsurge.experiments.search.take_up import Held
+from gradsurge.experiments.search.worker_contract import Train
 from gradsurge.experiments.study.selection import Selection, Tried
-from gradsurge.experiments.study.study_site import StudySite
-from gradsurge.experiments.study.watcher import StudyStopped, StudyWatcher
-
-if TYPE_CHECKING:
-    from optuna import Study
+from gradsurge.experiments.study.study_site import StudySite, StudyStopped, StudyWatcher
 
 
 @dataclass
@@ -100,7 +95,7 @@ class Searches:
         study = open_study(site.storage, name, points)
         if name not in self._tried_again:
             self._tried_again.add(name)
-            _try_failed_again(study)
+            retry_failed(study)  # whoever asks again has mended something
         end = run_worker(
             study,
             train,
@@ -113,14 +108,6 @@ class Searches:
         if end.reason == "interrupted":
             raise StudyStopped(title)
         return read_trials(study)
-
-
-def _try_failed_again(study: "Study") -> None:
-    """Give points that failed another chance: whoever asks again has mended something."""
-    for chain in by_point(read_attempts(study)).values():
-        last = chain[-1]
-        if last.state == "closed" and not last.end.get("again"):
-            add_next(study, last)
 
 
 class _Told(WorkerWatcher):

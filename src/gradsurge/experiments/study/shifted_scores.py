@@ -1,6 +1,6 @@
 """Scores of a run on shifted images, pooled over all cases."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -9,8 +9,7 @@ from gradsurge.data.store import Store
 from gradsurge.experiments.evaluation.counting import count_regions
 from gradsurge.experiments.evaluation.scoring import mean_of
 from gradsurge.experiments.runs.corrections import NONE
-from gradsurge.experiments.study.case_structures import case_structures
-from gradsurge.experiments.study.case_voxels import CaseVoxels, case_voxels
+from gradsurge.experiments.study.case_voxels import CaseVoxels, case_structures, case_voxels
 from gradsurge.experiments.study.measure_settings import MeasureSettings
 from gradsurge.experiments.study.run_maps import RunMaps
 from gradsurge.experiments.study.score_tally import PooledTally
@@ -24,7 +23,12 @@ SHIFT_SCORES = ("nll", "brier", "ece", "mce", "top_ece")
 
 
 def shifted_scores(
-    maps: RunMaps, store: Store, names: Sequence[str], settings: MeasureSettings, exact: bool
+    maps: RunMaps,
+    store: Store,
+    names: Sequence[str],
+    settings: MeasureSettings,
+    exact: bool,
+    on_case: Callable[[str], object] = lambda _: None,
 ) -> ShiftScores:
     """Measure a run on the cases under every shift.
 
@@ -34,6 +38,7 @@ def shifted_scores(
         names: of the cases.
         settings: of the measurement.
         exact: as of `RunTally`.
+        on_case: called with the name of each case, after every shift of it.
     """
     found: ShiftScores = {}
     for kind, strengths in STRENGTHS.items():
@@ -44,6 +49,7 @@ def shifted_scores(
                 image = store.case(name).read_image()
                 moved = shifted(image, kind, strength, name, settings.seed)
                 tally.add(maps.logits(moved), case_voxels(store, name))
+                on_case(name)
             for correction, scores in tally.scores().items():
                 for name, value in scores.items():
                     rows[correction].setdefault(name, []).append(value)

@@ -1,7 +1,7 @@
 """The folder of a study.
 
 ```
-study.json      recipe and scale
+study.json      recipe and scale, and what of them must not change
 search.journal  which points wait, run, are done; with a database, search.mark instead
 workers/        who is at work, on this machine
 store/          the prepared cases, where the command has prepared them
@@ -15,32 +15,49 @@ without store and runs.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gradsurge.data.case_error import shown
-from gradsurge.data.store import replace_json
+from gradsurge.data.store import Store, replace_json
 from gradsurge.experiments.recipes import Recipe
+from gradsurge.experiments.runs.run_folder import flatten
+from gradsurge.experiments.study.digests import cases_digest, fixed_settings
 
 STUDY, STORE, TABLES = "study.json", "store", "tables"
 FORMAT = "gradsurge study"
+_SETTINGS, _CASES = "settings", "cases"
 
 
-def enter_study(folder: Path, recipe: Recipe) -> None:
+def enter_study(folder: Path, recipe: Recipe, store: Store) -> None:
     """Make the folder of a study, or find that the same study goes on there.
 
+    Args:
+        folder: of the study.
+        recipe: the whole one.
+        store: its cases, limited to those of the recipe's scale.
+
     Raises:
-        ValueError: it holds a study of another recipe or scale.
+        ValueError: it holds a study of another recipe, scale or store, or the recipe has changed.
     """
     check_study(folder, recipe)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / STUDY).exists():
-        about = {"format": FORMAT, "recipe": recipe.name, "scale": recipe.scale}
-        replace_json(folder / STUDY, about)
+    there, cases = _read(folder / STUDY), cases_digest(store)
+    if there.get(_CASES, cases) != cases:
+        raise ValueError(
+            f"{shown(store.path)}: has other cases or splits than the store that the study in "
+            f"{shown(folder)} was begun with; give that one, or choose another --out"
+        )
+    settings = {**there.get(_SETTINGS, {}), **fixed_settings(recipe)}
+    about = {"format": FORMAT, "recipe": recipe.name, "scale": recipe.scale}
+    content = {**about, _CASES: cases, _SETTINGS: settings}
+    if content != there:
+        replace_json(folder / STUDY, content)
 
 
 def check_study(folder: Path, recipe: Recipe) -> None:
-    """Raise ValueError if a folder holds the study of another recipe or scale."""
+    """Raise ValueError if a folder holds the study of another recipe or scale, or of other runs."""
     file = folder / STUDY
     if not file.exists():
         return
@@ -52,6 +69,22 @@ def check_study(folder: Path, recipe: Recipe) -> None:
             raise ValueError(
                 f"{shown(folder)}: holds a study with {name} {there.get(name)!r}, got {asked!r}; "
                 f"choose another --out"
+            )
+    kept = there.get(_SETTINGS, {})
+    for part, now in fixed_settings(recipe).items():
+        if part in kept:
+            _compare(folder, part, kept[part], now)
+
+
+def _compare(folder: Path, part: str, there: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise with the first setting that runs in the folder were made with, and now is another."""
+    its, mine = flatten(there), flatten(now)
+    for name in [*its, *(name for name in mine if name not in its)]:
+        before, asked = its.get(name, "not set"), mine.get(name, "not set")
+        if before != asked:
+            raise ValueError(
+                f"{shown(folder)}: its study was begun with {part}.{name} {before!r}, the recipe "
+                f"says {asked!r}; choose another --out, or the recipe as it was"
             )
 
 

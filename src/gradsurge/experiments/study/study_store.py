@@ -13,7 +13,7 @@ from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.recipes import Recipe, limit_cases, make_recipe_dataset
 from gradsurge.experiments.search.presence import is_held
 from gradsurge.experiments.study.study_folder import STORE
-from gradsurge.experiments.study.watcher import StudyWatcher
+from gradsurge.experiments.study.study_site import StudyWatcher
 
 _SPLITS = ("train", "validation", "test")
 _LOOK = 1.0  # seconds between looks at a preparation of others

@@ -1,11 +1,8 @@
 """The page of a demo: the table, reliability diagrams and probability maps, in one file."""
 
-import base64
-import hashlib
 from functools import cache
-from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from gradsurge.experiments.demo.findings import sentences
@@ -18,6 +15,7 @@ from gradsurge.report.evaluation.diagrams import reliability_views
 from gradsurge.report.evaluation.page import write_report
 from gradsurge.report.evaluation.pictures import png_uri
 from gradsurge.report.figures import demo_maps
+from gradsurge.report.html_pages import asset_of, exactly, policy, templates_of
 from gradsurge.report.style import save
 
 
@@ -43,7 +41,7 @@ def write_pages(result: DemoResult) -> list[str]:
 
 def render(result: DemoResult, maps: bytes | None) -> str:
     """Return the page's text; ``maps`` is the picture of the probability maps."""
-    style = files("gradsurge.report.evaluation").joinpath("assets", "report.css").read_text("utf-8")
+    style = asset_of("gradsurge.report.evaluation", "report.css")
     views = reliability_views(result.evaluation)
     return (
         _environment()
@@ -61,26 +59,11 @@ def render(result: DemoResult, maps: bytes | None) -> str:
             maps=None if maps is None else png_uri(maps),
             full=f"{EVALUATION}/report.html",
             style=Markup(style),  # ours, not a user's; the policy lets exactly this through
-            policy=_policy(style),
+            policy=policy(img="data:", style=exactly(style)),
         )
     )
 
 
 @cache
 def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("gradsurge.report.demo", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _policy(style: str) -> str:
-    """Allow pictures inside the page and its own style; nothing else."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; "
-        f"form-action 'none'"
-    )
+    return templates_of("gradsurge.report.demo")

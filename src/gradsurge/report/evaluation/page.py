@@ -1,13 +1,10 @@
 """The page: everything that was measured in one file that needs nothing else."""
 
-import base64
-import hashlib
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from gradsurge.experiments.evaluation.definitions import DEFINITIONS, all_structures
@@ -26,6 +23,7 @@ from gradsurge.report.evaluation.score_tables import headline_table, region_tabl
 from gradsurge.report.evaluation.thresholds import START, slider_data, threshold_views
 from gradsurge.report.evaluation.worst_cases import worst_cases
 from gradsurge.report.figures import case_look, reliability
+from gradsurge.report.html_pages import asset_of, exactly, policy, templates_of
 
 _PACKAGE = "gradsurge.report.evaluation"
 
@@ -42,16 +40,16 @@ def write_report(evaluation: Evaluation, file: Path) -> None:
 
 def render(evaluation: Evaluation) -> str:
     """Return the page's text."""
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = asset_of(_PACKAGE, "report.css"), asset_of(_PACKAGE, "report.js")
     return (
         _environment()
         .get_template("report.html.jinja")
         .render(
             **_content(evaluation),
-            # Ours, not a user's; the policy below lets exactly these two through.
+            # Ours, not a user's; the policy lets exactly these two through.
             style=Markup(style),
             script=Markup(script),
-            policy=_policy(style, script),
+            policy=policy(img="data:", style=exactly(style), script=exactly(script)),
         )
     )
 
@@ -89,13 +87,7 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(_PACKAGE, "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of(_PACKAGE)
     environment.filters |= {
         "score": numbers.score,
         "bound": numbers.bound,
@@ -107,22 +99,4 @@ def _environment() -> Environment:
     }
     environment.globals |= {"interval": numbers.interval}
     environment.tests["finite"] = numbers.finite
-    # Jinja's tojson escapes what could end a script; NaN would be no JSON, and must not pass.
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return environment
-
-
-def _asset(name: str) -> str:
-    return files(_PACKAGE).joinpath("assets", name).read_text("utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Allow pictures inside the page, its own style and its own script; nothing else."""
-    return (
-        f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; "
-        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -5,7 +5,7 @@ own below the rows of a block, in the same columns, so that a table grows longer
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gradsurge.experiments.result_table import Cell, Column, ResultTable, TableBlock, TableRow
@@ -107,7 +107,8 @@ def cells_of(block: TableBlock, key: str | None, source: Source) -> Mapping[str,
 def block_places(block: TableBlock, column: Column, source: Source) -> dict[str, Place]:
     """Return the places of a column, among the rows of the block that are shown."""
     cells = {row.key: cells_of(block, row.key, source).get(column.name) for row in block.rows}
-    return places(column, {key: cell for key, cell in cells.items() if cell is not None})
+    there = {key: cell for key, cell in cells.items() if cell is not None}
+    return places(replace(column, better=block.better_in(column)), there)
 
 
 def base_title(block: TableBlock, row: TableRow) -> str:

@@ -1,14 +1,12 @@
 """A table as HTML: a page of its own, or a piece of one."""
 
-import base64
-import hashlib
 from functools import cache
-from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from gradsurge.experiments.result_table import ResultTable
+from gradsurge.report.html_pages import asset_of, exactly, policy, templates_of
 from gradsurge.report.tables.grid import grid_of
 from gradsurge.report.tables.legend import full_caption, provenance_line
 from gradsurge.report.tables.numbers import one_line
@@ -19,15 +17,13 @@ _PACKAGE = "gradsurge.report.tables"
 def to_html(table: ResultTable) -> str:
     """Return a page that asks for nothing outside of itself; heads stay in sight."""
     style = _style()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return (
         _environment()
         .get_template("page.html.jinja")
         .render(
             **_content(table),
             style=Markup(style),  # ours, not a user's; the policy lets exactly this through
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
-            f"form-action 'none'",
+            policy=policy(style=exactly(style)),
         )
     )
 
@@ -62,16 +58,10 @@ def _content(table: ResultTable) -> dict[str, object]:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(_PACKAGE, "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of(_PACKAGE)
     environment.filters["minus"] = lambda number: number.replace("-", "−")
     return environment
 
 
 def _style() -> str:
-    return files(_PACKAGE).joinpath("assets", "table.css").read_text("utf-8")
+    return asset_of(_PACKAGE, "table.css")

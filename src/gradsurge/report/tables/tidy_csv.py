@@ -81,5 +81,5 @@ def _names(block: TableBlock, row: TableRow, column: Column) -> dict[str, object
         "base": row.base,
         "column": column.name,
         "unit": column.unit,
-        "better": column.better,
+        "better": block.better_in(column),
     }

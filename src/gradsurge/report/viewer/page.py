@@ -2,17 +2,16 @@
 
 import base64
 import gzip
-import hashlib
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from gradsurge.experiments.viewing.case_view import CaseView
 from gradsurge.experiments.whole_file import write_whole
+from gradsurge.report.html_pages import asset_of, exactly, policy, templates_of
 from gradsurge.report.viewer.contents import Contents, contents_of
 from gradsurge.report.viewer.niivue import niivue_script
 from gradsurge.report.viewer.precision import precision_of
@@ -93,31 +92,19 @@ def niivue_part() -> bytes:
 
 def asset(name: str) -> str:
     """Return the text of one of our own scripts or styles."""
-    return files(_PACKAGE).joinpath("assets", name).read_text("utf-8")
+    return asset_of(_PACKAGE, name)
 
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(_PACKAGE, "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Jinja's tojson escapes what could end a script; NaN would be no JSON, and must not pass.
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    return environment
+    return templates_of(_PACKAGE)
 
 
 def _policy(style: str, script: str, connect: str) -> str:
     """Allow our style and script, NiiVue from memory and its pictures; nothing from elsewhere."""
-    return (
-        f"default-src 'none'; script-src '{_digest(script)}' blob:; style-src '{_digest(style)}'; "
-        f"img-src data: blob:; connect-src {connect}data: blob:; base-uri 'none'; "
-        f"form-action 'none'"
+    return policy(
+        script=f"{exactly(script)} blob:",
+        style=exactly(style),
+        img="data: blob:",
+        connect=f"{connect}data: blob:",
     )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

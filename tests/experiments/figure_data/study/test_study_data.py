@@ -132,6 +132,16 @@ def test_detection_is_of_lesions_and_false_alarms_of_cases(study):
         detection_curves(changed(study, detection=none), "dice")
 
 
+def test_a_line_without_lesions_is_left_out_of_detection(study):
+    records = [
+        replace(r, measured=replace(r.measured, detection={})) if r.variant == "ce" else r
+        for r in study.records
+    ]
+    (found,) = detection_curves(study_of(records), "dice")
+    assert [name.variant for name in found.lines] == [*["dice"] * 2, *["dice-surgery"] * 2]
+    assert found.cases == 4
+
+
 def test_the_exponents_are_shares_beside_those_of_the_paper(study):
     data = exponent_ablation(study)
     assert (data.loss, data.reference, data.exponents) == ("dice-surgery", 20, (1, 5, 20, 100))
@@ -180,3 +190,24 @@ def test_a_folder_is_read_by_recipe_and_scale(tmp_path):
     assert "bad.json: not a record" in problems[0]
     with pytest.raises(ValueError, match="no record in records/; make some with"):
         read_studies(tmp_path)
+
+
+def test_records_of_a_former_point_are_left_out(tmp_path):
+    def at(rate, seed, day, kind="grid"):
+        made = record("dice", 0.1, seed)
+        return replace(
+            made,
+            run=f"lr{rate}_seed{seed}",
+            point={**made.point, "training.learning_rate": rate},
+            selection={**made.selection, "kind": kind},
+            provenance={"date": f"2026-01-0{day}"},
+        )
+
+    for one in (at(0.01, 0, 1), at(0.003, 0, 2), at(0.003, 1, 3)):
+        write_record(tmp_path / "grid", one)
+    (found,), _ = read_studies(tmp_path / "grid")
+    assert [r.run for r in found.records] == ["lr0.003_seed0", "lr0.003_seed1"]
+    for one in (at(0.01, 0, 1, "random"), at(0.003, 0, 2, "random")):
+        write_record(tmp_path / "random", one)
+    (found,), _ = read_studies(tmp_path / "random")
+    assert len(found.records) == 2

@@ -56,7 +56,8 @@ def detection_curves(study: StudyRecords, base: str) -> list[DetectionCurves]:
         curves = {line.name: _curve(line, structure) for line in lines}
         kept = {name: curve for name, curve in curves.items() if curve is not None}
         if kept:
-            about = lines[0].records[0].measured.detection[structure]
+            counted = [line.records[0] for line in lines if line.name in kept]
+            about = counted[0].measured.detection[structure]
             found.append(
                 DetectionCurves(study.title, structure, about["lesions"], about["cases"], kept)
             )

@@ -1,10 +1,13 @@
 """The records of a folder, sorted by what they are records of."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gradsurge.data.case_error import shown
+from gradsurge.experiments.recipes.requests import SEED
 from gradsurge.experiments.study.record import RECORDS, Record, read_records
 
 _WHOLE = "paper"  # the scale of which nobody needs to be told
@@ -42,6 +45,9 @@ class StudyRecords:
 def read_studies(folder: Path) -> tuple[list[StudyRecords], list[str]]:
     """Return the studies of a folder of gradsurge reproduce, and a line for each bad record.
 
+    A grid that was tried again may have come to a better point: records of the former one are
+    left out.
+
     Raises:
         ValueError: there is no record.
     """
@@ -54,4 +60,21 @@ def read_studies(folder: Path) -> tuple[list[StudyRecords], list[str]]:
     grouped: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in found:
         grouped[record.recipe, record.scale].append(record)
-    return [StudyRecords(*key, tuple(records)) for key, records in grouped.items()], problems
+    studies = [StudyRecords(*key, tuple(_latest(of))) for key, of in grouped.items()]
+    return studies, problems
+
+
+def _latest(records: Sequence[Record]) -> list[Record]:
+    """Return the records at the last point that a grid came to, of each variant."""
+    last: dict[str, Record] = {}
+    for record in sorted(records, key=lambda r: r.provenance.get("date", "")):
+        last[record.variant] = record
+    return [
+        record
+        for record in records
+        if record.selection.get("kind") != "grid" or _point(record) == _point(last[record.variant])
+    ]
+
+
+def _point(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in record.point.items() if name != SEED}

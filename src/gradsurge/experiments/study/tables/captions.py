@@ -1,12 +1,50 @@
-"""What tables say of their runs and cases."""
+"""What tables say of their runs and cases, and the table with all that."""
 
 from collections.abc import Sequence
 
 from gradsurge.experiments.recipes import Recipe
-from gradsurge.experiments.study.tables.table_rows import RowRecords, runs_wanted
+from gradsurge.experiments.result_table import Column, ResultTable, TableBlock
+from gradsurge.experiments.study.tables.table_rows import RowRecords, missing_notes, runs_wanted
 
 _KINDS = {2: "images", 3: "volumes"}
 _MEAN = "Mean ± sample standard deviation"
+
+
+def told_table(
+    recipe: Recipe,
+    rows: Sequence[RowRecords],
+    *,
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    blocks: Sequence[TableBlock],
+    words: Sequence[str],
+    last_words: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> ResultTable:
+    """Return a table whose caption, notes and provenance speak of its cases and runs.
+
+    Args:
+        recipe: of the study.
+        rows: whose records it is made of.
+        name: stem of its files.
+        title: what it shows, without the data.
+        columns: from left to right.
+        blocks: from top to bottom.
+        words: what the numbers are; empty ones are left out.
+        last_words: more of the caption, after what is said of the runs.
+        notes: more of them, after those on missing runs.
+    """
+    said = (about_cases(rows), *words, about_runs(recipe, rows), *last_words)
+    return ResultTable(
+        name=name,
+        title=f"{title}: {recipe.title}",
+        caption=" ".join(filter(None, said)),
+        columns=columns,
+        blocks=blocks,
+        notes=[*missing_notes(rows, recipe), *notes],
+        provenance=provenance_of(rows),
+    )
 
 
 def about_cases(rows: Sequence[RowRecords]) -> str:

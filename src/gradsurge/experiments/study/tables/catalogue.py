@@ -24,6 +24,7 @@ TABLES: dict[str, Callable[[Sequence[Record], Recipe, str], ResultTable]] = {
     "corrections": corrections_table,
     "schedule": corrections_table,
     "statistics": corrections_table,
+    "optimiser": corrections_table,
     "shift": shift_table,
     "volume": volume_table,
 }
@@ -35,7 +36,8 @@ def tables_of(records: Sequence[Record], recipe: Recipe, table: str) -> ResultTa
     Args:
         records: those that count; of other variants than the table's are passed over.
         recipe: of the study.
-        table: "1" to "8", "corrections", "schedule", "statistics", "shift" or "volume".
+        table: "1" to "8", "corrections", "schedule", "statistics", "optimiser", "shift" or
+            "volume".
 
     Raises:
         ValueError: there is no such table, or the recipe has none of that name.

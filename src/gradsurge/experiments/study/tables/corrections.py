@@ -7,7 +7,7 @@ from gradsurge.experiments.result_table import Cell, Column, ResultTable, TableB
 from gradsurge.experiments.runs.corrections import CORRECTIONS, NONE
 from gradsurge.experiments.study.posterior_tally import POSTERIOR
 from gradsurge.experiments.study.record import Record
-from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.lines import Line, View, about_tests, table_row
 from gradsurge.experiments.study.tables.profile_scores import (
     ABOUT,
@@ -15,13 +15,13 @@ from gradsurge.experiments.study.tables.profile_scores import (
     CALIBRATION,
     DICE,
 )
+from gradsurge.experiments.study.tables.rater_row import ABOUT_RATER, rater_blocks
 from gradsurge.experiments.study.tables.significance import PairedTest
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
     RowRecords,
     base_of,
     cell_of,
-    missing_notes,
     rows_of,
 )
 
@@ -29,6 +29,7 @@ TITLES = {
     "corrections": "Raw and corrected probabilities",
     "schedule": "When surgery sets in",
     "statistics": "Soft and hard global statistics",
+    "optimiser": "SGD against AdamW",
 }
 _OF_TABLE = {"corrections": CORRECTIONS}
 _CHOSEN = (NONE, "equilibrium")
@@ -39,7 +40,8 @@ _DISTANCES = (
 _ABOUT = (
     "Equilibrium: the closed form of the training's own rates, nothing fitted. Bias and "
     "temperature: fitted on validation cases. Masks are made of raw probabilities, so DSC is that "
-    "of the uncorrected line."
+    "of the uncorrected line. Surgery is compared with its base after the same correction; where "
+    "the base has none of that name, with the base as it is."
 )
 
 
@@ -56,15 +58,16 @@ def corrections_table(records: Sequence[Record], recipe: Recipe, table: str) -> 
     columns = (*scores, *_DISTANCES) if known else scores
     lines = correction_lines(rows, _OF_TABLE.get(table, _CHOSEN))
     shown = [_with_distances(table_row(line, scores, view, tests), line, known) for line in lines]
-    words = (about_cases(rows), ABOUT[view.profile], ABOUT_DICE, _ABOUT, about_runs(recipe, rows))
-    return ResultTable(
+    rater = rater_blocks(records, scores, view)
+    return told_table(
+        recipe,
+        rows,
         name=table,
-        title=f"{TITLES[table]}: {recipe.title}",
-        caption=" ".join(filter(None, (*words, about_tests(tests)))),
+        title=TITLES[table],
         columns=columns,
-        blocks=[TableBlock(recipe.title, shown), *_truth(rows, scores)],
-        notes=missing_notes(rows, recipe),
-        provenance=provenance_of(rows),
+        blocks=[TableBlock(recipe.title, shown), *_truth(rows, scores), *rater],
+        words=[ABOUT[view.profile], ABOUT_DICE, _ABOUT],
+        last_words=[about_tests(tests, view), ABOUT_RATER if rater else ""],
     )
 
 

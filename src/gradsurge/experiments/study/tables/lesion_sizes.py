@@ -6,14 +6,13 @@ from gradsurge.experiments.published import published_table
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Cell, Column, ResultTable, TableBlock, TableRow
 from gradsurge.experiments.study.record import Record
-from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
     RowRecords,
     base_of,
     cell_of,
     group_of,
-    missing_notes,
     rows_of,
 )
 
@@ -44,14 +43,14 @@ def lesion_sizes_table(records: Sequence[Record], recipe: Recipe, table: str = "
         TableBlock(title, [_row(row, rows, place) for row in rows], _published(recipe, table, back))
         for place, (title, back) in enumerate(zip(sizes, range(-len(sizes), 0), strict=True))
     ]
-    return ResultTable(
+    return told_table(
+        recipe,
+        rows,
         name=f"table{table}",
-        title=f"{published_table(6).title.partition(' on ')[0]}: {recipe.title}",
-        caption=" ".join((about_cases(rows), _CAPTION, about_runs(recipe, rows))),
+        title=published_table(6).title.partition(" on ")[0],
         columns=COLUMNS,
         blocks=blocks or [TableBlock("", [_row(row, rows, 0) for row in rows])],
-        notes=missing_notes(rows, recipe),
-        provenance=provenance_of(rows),
+        words=[_CAPTION],
     )
 
 

@@ -1,5 +1,6 @@
 """Lines of a table of scores: a variant after a correction, and what it is compared with."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,7 +78,7 @@ def table_row(
         test = _test(line, column, view)
         if test is not None:
             tests.append(test)
-        star = test is not None and test.star
+        star = test is not None and test.star and _is_better(line, column, view, values)
         cells[name] = cell_of(values, star=star, scale=_PER_CENT.get(name, 1.0))
     base = None if line.base is None else line.base.key
     return TableRow(line.key, line.title, cells, group_of(line.row.variant), base)
@@ -91,6 +92,16 @@ def _test(line: Line, column: Column, view: View) -> PairedTest | None:
     return paired_test(one, other, column.better) if one and other else None
 
 
+def _is_better(line: Line, column: Column, view: View, values: Sequence[float]) -> bool:
+    """Tell whether the shown number is better too: pooled scores may differ from those of cases."""
+    base = line.base
+    its = [] if base is None else base.row.values(view.number, column.name, base.correction)
+    if not values or not its:
+        return False
+    gap = math.fsum(values) / len(values) - math.fsum(its) / len(its)
+    return gap < 0 if column.better == "lower" else gap > 0
+
+
 def _run_values(line: Line, column: str, view: View) -> list[RunValues]:
     """Return the values of all runs of a line; none at all if one run has not kept them."""
     kept = [(r, view.by_case(r, column, line.correction)) for r in line.row.records]
@@ -98,7 +109,7 @@ def _run_values(line: Line, column: str, view: View) -> list[RunValues]:
     return found if len(found) == len(kept) else []
 
 
-def about_tests(tests: Sequence[PairedTest]) -> str:
+def about_tests(tests: Sequence[PairedTest], view: View) -> str:
     """Return what a star means in this table, in words; nothing if nothing was tested."""
     made = [test for test in tests if test.p_value is not None]
     if not tests:
@@ -109,7 +120,8 @@ def about_tests(tests: Sequence[PairedTest]) -> str:
     fewest, most = min(t.pairs for t in made), max(t.pairs for t in made)
     pairs = f"{most}" if fewest == most else f"{fewest} to {most}"
     runs = ", values of a case averaged over runs" if "cases" in over else ""
+    single = "" if view.profile == "paper" else " of the scores of single cases, not pooled ones,"
     return (
-        f"Star: better than the same loss without surgery by Wilcoxon's signed-rank test over "
-        f"{pairs} {' or '.join(over)}{runs}, two-sided p < {LEVEL}, each cell by itself."
+        f"Star: better than the same loss without surgery by Wilcoxon's signed-rank test{single} "
+        f"over {pairs} {' or '.join(over)}{runs}, two-sided p < {LEVEL}, each cell by itself."
     )

@@ -6,16 +6,15 @@ from gradsurge.experiments.published import published_table
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Column, ResultTable, TableBlock, TableRow
 from gradsurge.experiments.study.record import Record
-from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.profile_scores import DICE, DSC, score
-from gradsurge.experiments.study.tables.results import published_cells
+from gradsurge.experiments.study.tables.results import published_cells, published_notes
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
     RowRecords,
     base_of,
     cell_of,
     group_of,
-    missing_notes,
     rows_of,
 )
 
@@ -45,18 +44,16 @@ def logits_table(records: Sequence[Record], recipe: Recipe, table: str = "8") ->
         ValueError: the recipe has no such table.
     """
     rows = rows_of(records, recipe, table)
-    return ResultTable(
+    lines = [_row(row, rows) for row in rows]
+    return told_table(
+        recipe,
+        rows,
         name=f"table{table}",
-        title=f"{published_table(8).title}: {recipe.title}",
-        caption=" ".join((about_cases(rows), _CAPTION, about_runs(recipe, rows))),
+        title=published_table(8).title,
         columns=COLUMNS,
-        blocks=[
-            TableBlock(
-                recipe.title, [_row(row, rows) for row in rows], published_cells(recipe, table)
-            )
-        ],
-        notes=missing_notes(rows, recipe),
-        provenance=provenance_of(rows),
+        blocks=[TableBlock(recipe.title, lines, published_cells(recipe, table))],
+        words=[_CAPTION],
+        notes=published_notes(recipe, table),
     )
 
 

@@ -6,7 +6,7 @@ from gradsurge.experiments.published import published_table
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Cell, ResultTable, TableBlock
 from gradsurge.experiments.study.record import Record
-from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.lines import Line, View, about_tests, table_row
 from gradsurge.experiments.study.tables.profile_scores import (
     ABOUT,
@@ -14,11 +14,11 @@ from gradsurge.experiments.study.tables.profile_scores import (
     CALIBRATION,
     DICE,
 )
+from gradsurge.experiments.study.tables.rater_row import ABOUT_RATER, rater_blocks
 from gradsurge.experiments.study.tables.significance import PairedTest
 from gradsurge.experiments.study.tables.table_rows import (
     RowRecords,
     base_of,
-    missing_notes,
     rows_of,
 )
 
@@ -39,22 +39,17 @@ def results_table(records: Sequence[Record], recipe: Recipe, table: str) -> Resu
     columns, tests = (*CALIBRATION, *DICE), list[PairedTest]()
     lines = [table_row(line, columns, view, tests) for line in _lines(rows, table)]
     block = TableBlock(recipe.title, lines, published_cells(recipe, table))
-    words = [
-        about_cases(rows),
-        _ABOUT_ACTIVE if active else "",
-        ABOUT[view.profile],
-        ABOUT_DICE,
-        about_runs(recipe, rows),
-        about_tests(tests),
-    ]
-    return ResultTable(
+    rater = rater_blocks(records, columns, view)
+    return told_table(
+        recipe,
+        rows,
         name=f"table{table}",
-        title=f"{published_table(int(table)).title}: {recipe.title}",
-        caption=" ".join(filter(None, words)),
+        title=published_table(int(table)).title,
         columns=columns,
-        blocks=[block],
-        notes=missing_notes(rows, recipe),
-        provenance=provenance_of(rows),
+        blocks=[block, *rater],
+        words=[_ABOUT_ACTIVE if active else "", ABOUT[view.profile], ABOUT_DICE],
+        last_words=[about_tests(tests, view), ABOUT_RATER if rater else ""],
+        notes=published_notes(recipe, table),
     )
 
 
@@ -74,6 +69,17 @@ def published_cells(recipe: Recipe, table: str) -> Mapping[str, Mapping[str, Cel
             f"got {name!r}"
         )
     return blocks[name].cells
+
+
+def published_notes(recipe: Recipe, table: str) -> list[str]:
+    """Return which of the numbers beside ours the paper prints differently in another table."""
+    name = recipe.tables[table].published
+    notes = [] if name is None else published_table(int(table)).notes
+    return [
+        f"The paper: {note.text}"
+        for note in notes
+        if note.kind == "value" and any(block == name for block, _, _ in note.cells)
+    ]
 
 
 def _lines(rows: Sequence[RowRecords], table: str) -> list[Line]:

@@ -1,28 +1,38 @@
-"""Our own table of shifts: calibration under blur, noise, other contrast, lower resolution."""
+"""Our own table of shifts: calibration and Dice under blur, noise, contrast, lower resolution."""
 
 from collections.abc import Sequence
 
 from gradsurge.experiments.recipes import Recipe
-from gradsurge.experiments.result_table import Column, ResultTable, TableBlock, TableRow
+from gradsurge.experiments.result_table import (
+    Better,
+    Column,
+    ResultTable,
+    TableBlock,
+    TableRow,
+)
 from gradsurge.experiments.runs.corrections import NONE
 from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.shifts import STRENGTHS
-from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.corrections import correction_lines
 from gradsurge.experiments.study.tables.lines import Line
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
     cell_of,
     group_of,
-    missing_notes,
     rows_of,
 )
 
-SCORES = {"ece": "ECE", "nll": "NLL"}
+DICE = "dice"
+SCORES: dict[str, tuple[str, Better]] = {
+    "ece": ("ECE", "lower"),
+    "nll": ("NLL", "lower"),
+    DICE: ("DSC", "higher"),
+}
 _CORRECTIONS = (NONE, "equilibrium", "temperature")
 _STEPS = len(next(iter(STRENGTHS.values())))
 COLUMNS = tuple(
-    Column(f"strength{k}", "unshifted" if k == 0 else f"strength {k}", "lower", 4)
+    Column(f"strength{k}", "unshifted" if k == 0 else f"strength {k}", None, 4)
     for k in range(_STEPS + 1)
 )
 _ABOUT = {
@@ -32,8 +42,10 @@ _ABOUT = {
     "resolution": "voxels that become one",
 }
 _CAPTION = (
-    "The networks were trained on images as they are. Scores of the foreground's probability, all "
-    "voxels of all cases pooled, 15 bins. Temperature: fitted on unshifted validation cases."
+    "The networks were trained on images as they are. ECE and NLL: of the foreground's "
+    "probability, all voxels of all cases pooled, 15 bins; lower is better. DSC: of p > 1/2, or of "
+    "the likeliest class, raw, averaged over cases; higher is better, and no correction changes "
+    "it. Temperature: fitted on unshifted validation cases."
 )
 
 
@@ -45,25 +57,26 @@ def shift_table(records: Sequence[Record], recipe: Recipe, table: str = "shift")
     """
     rows = rows_of(records, recipe, table)
     lines = correction_lines(rows, _CORRECTIONS)
-    blocks = [
-        TableBlock(f"{title}: {_ABOUT[kind]}", [_row(line, kind, score) for line in lines])
-        for score, title in SCORES.items()
-        for kind in STRENGTHS
-    ]
     strengths = "; ".join(
         f"{_ABOUT[kind]}: {', '.join(f'{s:g}' for s in values)}"
         for kind, values in STRENGTHS.items()
     )
-    words = (about_cases(rows), _CAPTION, f"Strengths 1 to {_STEPS}: {strengths}.")
-    return ResultTable(
+    return told_table(
+        recipe,
+        rows,
         name=table,
-        title=f"Calibration under shift: {recipe.title}",
-        caption=" ".join((*words, about_runs(recipe, rows))),
+        title="Calibration and Dice under shift",
         columns=COLUMNS,
-        blocks=blocks,
-        notes=missing_notes(rows, recipe),
-        provenance=provenance_of(rows),
+        blocks=[_block(lines, kind, score) for score in SCORES for kind in STRENGTHS],
+        words=[_CAPTION, f"Strengths 1 to {_STEPS}: {strengths}."],
     )
+
+
+def _block(lines: Sequence[Line], kind: str, score: str) -> TableBlock:
+    title, better = SCORES[score]
+    shown = [line for line in lines if score != DICE or line.correction == NONE]
+    rows = [_row(line, kind, score) for line in shown]
+    return TableBlock(f"{title}: {_ABOUT[kind]}", rows, better=better)
 
 
 def _row(line: Line, kind: str, score: str) -> TableRow:
@@ -77,6 +90,8 @@ def _row(line: Line, kind: str, score: str) -> TableRow:
 
 def _number(record: Record, correction: str, kind: str, score: str, step: int) -> Number:
     measured = record.measured
+    if step == 0 and score == DICE:
+        return measured.dice["plain"].get(measured.headline)
     if step == 0:
         return measured.pooled[correction]["all"][measured.headline].get(score)
     values = measured.shift.get(kind, {}).get(correction, {}).get(score, [])

@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from gradsurge.experiments.recipes.requests import SEED
+from gradsurge.experiments.result_table import Better
 from gradsurge.experiments.statistics import ROUNDING, wilcoxon_p_value
 from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.tables.table_rows import Number
@@ -15,15 +17,14 @@ LEVEL = 0.01
 FEWEST_PAIRS = 8
 """With fewer, the two-sided p-value is 0.0156 at best, whatever the data: 2 / 2^7."""
 
-Better = Literal["lower", "higher"]
-
 
 @dataclass(frozen=True)
 class PairedTest:
     """Wilcoxon's signed-rank test of one row against another.
 
     Attributes:
-        over: what is paired: "cases" (values are means over the runs) or "runs" (by seed).
+        over: what is paired: "cases" (values are means over the runs) or "runs" (by seed; those of
+            a random search by trial, which is the same point for all losses).
         pairs: how many.
         p_value: two-sided; None where there are too few pairs.
         better: whether the first row is better, on average over the pairs.
@@ -42,9 +43,9 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class RunValues:
-    """A score of one run: its seed, and case -> value."""
+    """A score of one run: what pairs it with a run of another row, and case -> value."""
 
-    seed: int
+    pair: str
     cases: Mapping[str, float]
 
     @classmethod
@@ -52,14 +53,15 @@ class RunValues:
         """Return the values of a record's cases, those without one left out."""
         pairs = zip(record.measured.cases, values, strict=True)
         kept = {case: v for case, v in pairs if v is not None and math.isfinite(v)}
-        return cls(record.seed, kept)
+        return cls(f"seed {record.seed}" if SEED in record.point else record.run, kept)
 
 
 def paired_test(one: Sequence[RunValues], other: Sequence[RunValues], better: Better) -> PairedTest:
     """Test the runs of a row against those of another.
 
     Cases are the pairs if there are at least `FEWEST_PAIRS` that both rows were measured on, with
-    the mean over the runs; otherwise runs of the same seed, with the mean over their cases.
+    the mean over the runs; otherwise runs of the same seed or trial, with the mean over their
+    cases.
 
     Args:
         one: runs of the row that may get a star.
@@ -71,8 +73,8 @@ def paired_test(one: Sequence[RunValues], other: Sequence[RunValues], better: Be
     if len(shared) >= FEWEST_PAIRS:
         return _test("cases", [(mine[c], its[c]) for c in shared], better)
     runs, its_runs = _run_means(one), _run_means(other)
-    seeds = [seed for seed in runs if seed in its_runs]
-    return _test("runs", [(runs[s], its_runs[s]) for s in seeds], better)
+    shared = [pair for pair in runs if pair in its_runs]
+    return _test("runs", [(runs[pair], its_runs[pair]) for pair in shared], better)
 
 
 def _test(
@@ -98,6 +100,6 @@ def _case_means(runs: Sequence[RunValues]) -> dict[str, float]:
     return {case: math.fsum(values) / len(values) for case, values in found.items()}
 
 
-def _run_means(runs: Sequence[RunValues]) -> dict[int, float]:
-    """Return seed -> mean over the cases."""
-    return {run.seed: math.fsum(run.cases.values()) / len(run.cases) for run in runs if run.cases}
+def _run_means(runs: Sequence[RunValues]) -> dict[str, float]:
+    """Return seed or trial -> mean over the cases."""
+    return {run.pair: math.fsum(run.cases.values()) / len(run.cases) for run in runs if run.cases}

@@ -52,11 +52,16 @@ def rows_of(records: Sequence[Record], recipe: Recipe, table: str) -> list[RowRe
 
 
 def base_of(row: RowRecords, rows: Iterable[RowRecords]) -> RowRecords | None:
-    """Return the row of the same loss without surgery; None if there is none in the table."""
+    """Return the row of the same loss without surgery; None if there is none in the table.
+
+    Of "dice-surgery.sgd" that is "dice.sgd", and where there is none, "dice".
+    """
     if not row.variant.loss.endswith(SURGERY):
         return None
     loss = row.variant.loss.removesuffix(SURGERY)
-    return next((other for other in rows if other.variant.name == loss), None)
+    _, point, special = row.variant.name.partition(".")
+    by_name = {other.variant.name: other for other in rows}
+    return by_name.get(f"{loss}{point}{special}") or by_name.get(loss)
 
 
 def group_of(variant: Variant) -> str:

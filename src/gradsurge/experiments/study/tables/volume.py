@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Column, ResultTable, TableBlock, TableRow
 from gradsurge.experiments.study.record import Record
-from gradsurge.experiments.study.tables.captions import about_cases, about_runs, provenance_of
+from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.corrections import line_key
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
     RowRecords,
     cell_of,
     group_of,
-    missing_notes,
     rows_of,
 )
 from gradsurge.experiments.study.volume_tally import UNITS
@@ -63,17 +62,17 @@ def volume_table(records: Sequence[Record], recipe: Recipe, table: str = "volume
     first = next((record for row in rows for record in row.records), None)
     structures = [] if first is None else list(first.measured.structures)
     unit = UNITS[3 if first is None else first.measured.dimensions]
-    return ResultTable(
+    return told_table(
+        recipe,
+        rows,
         name=table,
-        title=f"Volumes: {recipe.title}",
-        caption=" ".join((about_cases(rows), _CAPTION, about_runs(recipe, rows))),
+        title="Volumes",
         columns=_columns(unit),
         blocks=[
             TableBlock(name if len(structures) > 1 else recipe.title, _lines(rows, name, unit))
             for name in structures or [""]
         ],
-        notes=missing_notes(rows, recipe),
-        provenance=provenance_of(rows),
+        words=[_CAPTION],
     )
 
 

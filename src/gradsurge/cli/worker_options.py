@@ -1,0 +1,77 @@
+"""What the commands that work beside others share: their options, how they begin and end."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NoReturn
+
+import typer
+
+from gradsurge.cli.search_words import command_again, without_passwords
+
+SHARED, MACHINE = "Workers together", "Machine"
+
+
+def option(panel: str, metavar: str, text: str, **limits: Any) -> Any:
+    """Return an option under a heading of the help."""
+    return typer.Option(metavar=metavar, help=text, rich_help_panel=panel, **limits)
+
+
+Scale = Literal["smoke", "small", "paper"]
+AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")]
+Storage = Annotated[
+    str | None,
+    option(
+        SHARED,
+        "URL",
+        "postgresql://user@host/database, the password best in ~/.pgpass; a journal in FOLDER if "
+        "left out.",
+    ),
+]
+Device = Annotated[str, option(MACHINE, "NAME", "auto, cpu, cuda, cuda:1, mps.")]
+Workers = Annotated[int | None, option(MACHINE, "N", "Processes that make patches.", min=0)]
+Threads = Annotated[int | None, option(MACHINE, "N", "Of the computation.", min=1)]
+
+
+def begin(typed: Mapping[str, Any], command: str) -> int:
+    """Set this process up; return how many processes make patches.
+
+    Args:
+        typed: "threads" and "workers".
+        command: its name.
+
+    Raises:
+        ValueError: torchrun has started several processes as one.
+    """
+    from joblib import cpu_count
+
+    from gradsurge.cli.train_work import default_workers
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError(
+            f"{command}: a run is trained by one process; start the command once a device instead "
+            f"of torchrun, and every one takes other runs"
+        )
+    if typed["threads"] is not None:
+        import torch
+
+        torch.set_num_threads(typed["threads"])
+    workers: int | None = typed["workers"]
+    return default_workers(os.environ, cpu_count()) if workers is None else workers
+
+
+def stop(typed: Mapping[str, Any]) -> NoReturn:
+    """Say how to go on after an interruption, and exit with 1."""
+    from gradsurge.experiments.search import shown_storage
+
+    storage = typed["storage"]
+    shown = {} if storage is None else {storage: shown_storage(storage)}
+    again = command_again(sys.argv, shown)
+    typer.echo(f"gradsurge: stopped, everything is saved; go on with: {again}", err=True)
+    raise typer.Exit(1)
+
+
+def fail(error: Exception) -> NoReturn:
+    """Print a mistake in one line, without passwords, and exit with 1."""
+    typer.echo(f"gradsurge: error: {without_passwords(str(error))}", err=True)
+    raise typer.Exit(1) from error

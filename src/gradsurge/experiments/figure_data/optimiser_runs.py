@@ -1,0 +1,48 @@
+"""Trainings to compare by optimiser: runs that are named, or those of a study."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from gradsurge.data.case_error import shown
+from gradsurge.experiments.runs.history import RunHistory, read_history
+from gradsurge.experiments.runs.run_folder import CONFIG
+from gradsurge.experiments.search.trial_runs import RUNS
+from gradsurge.experiments.study.record import read_records
+from gradsurge.experiments.study.study_folder import STUDY
+
+
+def runs_to_compare(folders: Iterable[Path]) -> list[RunHistory]:
+    """Return the histories of runs; the folder of a study stands for some of its runs.
+
+    Of a study those are the first seeds of every loss that was trained with several optimisers.
+
+    Args:
+        folders: of ``gradsurge train`` or ``gradsurge reproduce``.
+
+    Raises:
+        ValueError: there is no run, or a study has none with another optimiser.
+    """
+    found: list[RunHistory] = []
+    for folder in folders:
+        found += _of_study(folder) if (folder / STUDY).is_file() else [read_history(folder)]
+    return found
+
+
+def _of_study(folder: Path) -> list[RunHistory]:
+    records = sorted(read_records(folder)[0], key=lambda record: len(record.variant))
+    first: dict[tuple[str, str], RunHistory] = {}
+    for record in records:
+        run = folder / RUNS / record.variant / record.run
+        if record.seed == 0 and (run / CONFIG).is_file():
+            history = read_history(run)
+            # The plain variant of a loss comes before those with an ending.
+            first.setdefault((history.config.loss, history.config.training.optimiser), history)
+    optimisers = Counter(loss for loss, _ in first)
+    kept = [history for (loss, _), history in first.items() if optimisers[loss] > 1]
+    if not kept:
+        raise ValueError(
+            f"{shown(folder)}: no loss was trained with two optimisers there; such runs come from "
+            f"gradsurge reproduce phantoms --table optimiser"
+        )
+    return kept

@@ -1,0 +1,57 @@
+"""Which runs of a study are compared by optimiser."""
+
+import json
+
+import pytest
+
+from gradsurge.experiments.figure_data.optimiser_runs import runs_to_compare
+from gradsurge.experiments.study.record import write_record
+from tests.experiments.figure_data.records import record
+from tests.experiments.figure_data.tiny_runs import phantom_store, tiny_run
+
+RUNS = {
+    "dice": ("dice", "adamw"),
+    "dice.sgd": ("dice", "sgd"),
+    "dice-surgery": ("dice-surgery", "adamw"),
+    "dice-surgery.n1": ("dice-surgery", "adamw"),
+    "dice-surgery.sgd": ("dice-surgery", "sgd"),
+    "ce": ("ce", "adamw"),
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """The folder of a study with a run of each of `RUNS`, and records of two seeds."""
+    folder = tmp_path_factory.mktemp("study")
+    store = phantom_store(folder / "store", "vessels-2d", (48, 48), cases=6)
+    (folder / "study.json").write_text(json.dumps({"format": "gradsurge study"}))
+    for variant, (loss, optimiser) in RUNS.items():
+        for seed in (0, 1):
+            made = record(variant, 0.1, seed)
+            write_record(folder, made)
+            if seed == 0:
+                rate = 0.01 if variant.endswith(".n1") else 0.03
+                place = folder / "runs" / variant / made.run
+                tiny_run(store, place, loss, optimiser=optimiser, learning_rate=rate)
+    return folder
+
+
+def test_losses_with_two_optimisers_once_each(study):
+    found = runs_to_compare([study])
+    told = [(run.config.loss, run.config.training.optimiser) for run in found]
+    assert sorted(told) == sorted({*RUNS.values()} - {("ce", "adamw")})
+    assert all(run.config.training.learning_rate == 0.03 for run in found)  # none is that of n1
+
+
+def test_runs_by_name(study):
+    folder = next((study / "runs" / "ce").iterdir())
+    (run,) = runs_to_compare([folder])
+    assert run.config.loss == "ce"
+
+
+def test_a_study_with_one_optimiser(study, tmp_path):
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(ValueError, match="no loss was trained with two optimisers there"):
+        runs_to_compare([tmp_path])
+    with pytest.raises(ValueError, match="not a run"):
+        runs_to_compare([study / "records"])
