@@ -17,8 +17,9 @@ _PYTHON = re.compile(
     r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n+)?```python\n(?P<code>.*?)^```",
     re.MULTILINE | re.DOTALL,
 )
-_SHELL = re.compile(r"^```(?:console|bash|sh)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_INLINE = re.compile(r"(?<!`)`(gradsurge [^`]+)`(?!`)")
+_FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SHELLS = ("", "bash", "console", "sh")
+_INLINE = re.compile(r"(?<!`)`((?:pip [^`]*&& )?gradsurge [^`]+)`(?!`)")
 _COMMAND = re.compile(r"(?:^|(?<=[\s\"(]))gradsurge (?=[a-z-])(.*)")
 _ENDS = {"|", "||", "&&", ";", ">", ">>", ")"}  # of a command, with others to follow
 
@@ -39,9 +40,9 @@ def said_to_print(code: str) -> list[str]:
 def commands(document: Path) -> list[list[str]]:
     """Return the words after ``gradsurge`` of every command in blocks and between backticks."""
     text = document.read_text()
-    lines = [line for block in _SHELL.findall(text) for line in _lines(block)]
-    without_blocks = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    lines += [" ".join(span.split()) for span in _INLINE.findall(without_blocks)]
+    typed = [block for language, block in _FENCED.findall(text) if language in _SHELLS]
+    lines = [line for block in typed for line in _lines(block)]
+    lines += [" ".join(span.split()) for span in _INLINE.findall(_FENCED.sub("", text))]
     return [words for line in lines if (words := _words(line))]
 
 

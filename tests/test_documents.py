@@ -93,6 +93,7 @@ def test_every_command_and_option_exists(document):
             ["recalibrate", "fit", "isotonic", "..."]
         ]),
         ("```python\nimport gradsurge as gs\n```\n", []),
+        ("```python\nx\n```\nafter `pip install x && gradsurge demo`:\n```\nls\n```\n", [["demo"]]),
     ],
 )  # fmt: skip
 def test_commands_are_found(tmp_path, text, expected):
