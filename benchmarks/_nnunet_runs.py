@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 NUMBER, NAME = 4, "Dataset004_Hippocampus"
-MODEL = "nnUNetTrainerSurgery__nnUNetPlans__3d_fullres"
+TRAINERS = {"adamw": "nnUNetTrainerAdamSurgery", "sgd": "nnUNetTrainerSurgery"}
 _VERSIONS = """
 import json
 from importlib.metadata import version
@@ -27,11 +27,13 @@ class Bench:
     Attributes:
         python: of an environment with nnU-Net and gradsurge.
         work: folder that keeps everything; the same command goes on where it was.
+        trainer: of `TRAINERS`.
         say: prints a line.
     """
 
     python: Path
     work: Path
+    trainer: str
     say: Callable[[str], object]
 
     @property
@@ -65,7 +67,7 @@ class Bench:
         return json.loads(found.stdout)
 
     def run(self, command: str, *arguments: object, results: str, **variables: str) -> None:
-        """Run a command of nnU-Net; its output goes to a log."""
+        """Run a command of nnU-Net, or a script by its interpreter; the output goes to a log."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("GRADSURGE_", "nnUNet_"))}
         folders = {"raw": "raw", "preprocessed": "preprocessed", "results": f"results/{results}"}
         environment = {
@@ -77,7 +79,8 @@ class Bench:
         }
         (self.work / "results" / results).mkdir(parents=True, exist_ok=True)
         with (self.work / f"{results}.log").open("a") as log:
-            whole = [str(self.python.parent / command), *map(str, arguments)]
+            script = [str(self.python)] if command.endswith(".py") else []
+            whole = [*script, str(self.python.parent / command), *map(str, arguments)]
             done = subprocess.run(
                 whole, env=environment, stdout=log, stderr=subprocess.STDOUT, check=False
             )
@@ -86,7 +89,8 @@ class Bench:
 
     def fold(self, results: str) -> Path:
         """Return the folder of a training."""
-        return self.work / "results" / results / NAME / MODEL / "fold_0"
+        model = f"{self.trainer}__nnUNetPlans__3d_fullres"
+        return self.work / "results" / results / NAME / model / "fold_0"
 
     def prepare(self, data: Path, cases: Mapping[str, int], features: int, batch: int) -> None:
         """Copy cases, let nnU-Net plan and preprocess them, then set network, batch and split."""
@@ -95,14 +99,17 @@ class Bench:
         command = "nnUNetv2_plan_and_preprocess"
         self.once("plan", lambda: self.run(command, *plan, results="plan"))
         self.once("shrink", lambda: self._shrink(names, cases["validation"], features, batch))
-        self.run("gradsurge", "nnunet", "install", results="plan")
+        if self.trainer == TRAINERS["sgd"]:
+            self.run("gradsurge", "nnunet", "install", results="plan")
 
     def train(self, results: str, **settings: object) -> float:
         """Train fold 0, go on if it was interrupted; return the median of seconds per epoch."""
         variables = {f"GRADSURGE_{name.upper()}": str(value) for name, value in settings.items()}
         again = ["--c"] if list(self.fold(results).glob("checkpoint_*.pth")) else []
-        fixed = ("3d_fullres", 0, "-tr", "nnUNetTrainerSurgery", "-device", "cpu", "--npz")
-        self.run("nnUNetv2_train", NUMBER, *fixed, *again, results=results, **variables)
+        fixed = ("3d_fullres", 0, "-tr", self.trainer, "-device", "cpu", "--npz")
+        adam = str(Path(__file__).with_name("_nnunet_train.py"))
+        command = adam if self.trainer == TRAINERS["adamw"] else "nnUNetv2_train"
+        self.run(command, NUMBER, *fixed, *again, results=results, **variables)
         lines = [
             line
             for log in sorted(self.fold(results).glob("training_log_*.txt"))
@@ -116,7 +123,7 @@ class Bench:
         out = self.work / "predictions" / results
         shutil.rmtree(out, ignore_errors=True)
         files = ("-i", self.work / "raw" / NAME / "imagesTs", "-o", out, "-npp", 1, "-nps", 1)
-        model = ("-d", NUMBER, "-c", "3d_fullres", "-f", 0, "-tr", "nnUNetTrainerSurgery")
+        model = ("-d", NUMBER, "-c", "3d_fullres", "-f", 0, "-tr", self.trainer)
         last = ("-device", "cpu", "--save_probabilities")
         self.run("nnUNetv2_predict", *files, *model, *last, results=results)
         return str(out)

@@ -1,11 +1,11 @@
 """nnU-Net with its own loss against nnU-Net with surgery, by nnU-Net's own commands.
 
 Hippocampus, one fold, equal epochs, steps, augmentation and schedule; the two trainings differ in
-the loss alone (GRADSURGE_LOSS=nnunet is nnU-Net's own). Then the network that was trained with
-nnU-Net's own loss is trained a little longer, once with surgery (GRADSURGE_START_FROM) and once
-with its own loss again, so that what more training does is told from what surgery does. Beside the
-first two stands a temperature, fitted on the fold's validation cases by what `gradsurge recalibrate
---nnunet` runs.
+the loss alone (GRADSURGE_LOSS=nnunet is nnU-Net's own). AdamW, by nnU-Net's trainer for it, unless
+``--optimiser sgd``: its SGD needs more steps than two cores have time for. Then the first network
+is trained a little longer, once with surgery (GRADSURGE_START_FROM) and once with its own loss
+again, so that what more training does is told from what surgery does. Beside the first two stands a
+temperature, fitted on the fold's validation cases by what `gradsurge recalibrate --nnunet` runs.
 
 Test cases are predicted by ``nnUNetv2_predict --save_probabilities`` and measured by what
 `gradsurge evaluate` runs: NLL of the classes together, ECE the mean over the two structures, pooled
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _nnunet_runs import NAME, Bench
+from _nnunet_runs import NAME, TRAINERS, Bench
 from _provenance import provenance, provenance_line
 from rich.console import Console
 from rich.table import Table
@@ -83,6 +83,7 @@ def variants(bench: Bench, args: argparse.Namespace) -> dict[str, Scores]:
         "epochs": args.epochs,
         "iterations": args.iterations,
         "validation_iterations": args.validation_iterations,
+        "learning_rate": args.learning_rate,
         "save_every": 5,
     }
     found = {
@@ -93,7 +94,7 @@ def variants(bench: Bench, args: argparse.Namespace) -> dict[str, Scores]:
         **first,
         "epochs": args.more_epochs,
         "start_from": bench.fold("own") / "checkpoint_final.pth",
-        "learning_rate": args.learning_rate,
+        "learning_rate": args.more_learning_rate,
     }
     longer = f"own loss, then {args.more_epochs} epochs of"
     found[f"{longer} own loss"] = trained(bench, "own_longer", loss="nnunet", **more)
@@ -132,13 +133,15 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--cases", type=int, nargs=3, default=(60, 6, 30), metavar=("TRAIN", "VAL", "TEST")
     )
-    parser.add_argument("--features", type=int, default=16, help="channels of the first stage")
+    parser.add_argument("--features", type=int, default=8, help="channels of the first stage")
     parser.add_argument("--batch", type=int, default=2)
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--optimiser", choices=TRAINERS, default="adamw")
+    parser.add_argument("--learning-rate", type=float, default=3e-3)
+    parser.add_argument("--epochs", type=int, default=25)
     parser.add_argument("--iterations", type=int, default=40, help="steps of an epoch")
     parser.add_argument("--validation-iterations", type=int, default=5)
     parser.add_argument("--more-epochs", type=int, default=6, help="to calibrate what is trained")
-    parser.add_argument("--learning-rate", type=float, default=1e-3, help="of these epochs")
+    parser.add_argument("--more-learning-rate", type=float, default=3e-4, help="of these epochs")
     parser.add_argument("--json", type=Path, help="write the results there")
     return parser.parse_args()
 
@@ -148,7 +151,8 @@ def main() -> None:
     if None in (args.nnunet_python, args.data, args.work):
         out.print("skipped, it needs --nnunet-python, --data and --work")
         return
-    bench = Bench(args.nnunet_python.absolute(), args.work.absolute(), out.print)
+    places = args.nnunet_python.absolute(), args.work.absolute()
+    bench = Bench(*places, TRAINERS[args.optimiser], out.print)
     bench.check({name: value for name, value in vars(args).items() if name not in PATHS})
     cases = dict(zip(("train", "validation", "test"), args.cases, strict=True))
     bench.prepare(args.data.absolute(), cases, args.features, args.batch)

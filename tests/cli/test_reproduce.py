@@ -197,6 +197,6 @@ def test_what_is_only_to_be_measured_is_told(finished, run, tiny, tmp_path):
     words = [tiny / "tiny.toml", "--table", 1, "--losses", "dice", "--out", tmp_path / "out"]
     dry = run(*words, "--dry-run").stdout.replace("\n", " ")
     assert "0 runs are missing" in dry
-    assert "1 more are trained and yet to be measured" in dry
+    assert "Trained and yet to be measured: 1." in dry
     told = json.loads(run(*words, "--dry-run", "--json").stdout)
     assert [one["unmeasured"] for one in told["variants"]] == [1]

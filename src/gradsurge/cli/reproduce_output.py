@@ -34,7 +34,7 @@ def print_overview(
         table.add_row(one.variant.name, tried, runs, str(one.missing), steps, left)
     Console().print(table)
     pace, trained = overview.pace, overview.unmeasured
-    measured = f" {trained} more are trained and yet to be measured." if trained else ""
+    measured = f" Trained and yet to be measured: {trained}." if trained else ""
     typer.echo(
         f"{overview.missing} runs are missing, about {in_words(overview.minutes)} of "
         f"training for one process at {pace.seconds:.2g} s a step ({pace.source}); validating and "

@@ -197,9 +197,18 @@ def test_ours_have_all_losses_and_one_small_grid(name):
     assert {v.name for v in recipe.variants if v.seeds == 3} == THRICE
     assert {v.seeds for v in recipe.variants if v.name not in THRICE} == {1}
     assert recipe.search.space == {"training.learning_rate": RATES}
-    assert recipe.search.share == pytest.approx(1 / 3, abs=1e-3)
+    assert recipe.search.share == 0.25
     assert set(recipe.tables["corrections"].variants) == THIRTEEN
     assert recipe.variant("tversky").loss_options == recipe.variant("tversky-surgery").loss_options
+
+
+def test_both_losses_are_trained_by_both_optimisers():
+    recipe = read_recipe("phantoms")
+    rows = recipe.variants_of("optimiser")
+    found = {(row.loss, row.training.get("optimiser", "adamw")) for row in rows}
+    assert found == {(a, b) for a in ("dice", "dice-surgery") for b in ("adamw", "sgd")}
+    spaces = {row.loss: recipe.space_of(row) for row in rows if row.training}
+    assert spaces["dice"] == spaces["dice-surgery"]  # the same rates for both
 
 
 @pytest.mark.parametrize("name", ["isles", "hippocampus-binary"])
@@ -225,7 +234,7 @@ def test_tables_of_ours(name, scale):
         "hippocampus": {"2", "5"},
         "hippocampus-binary": {"2", "5", "schedule", "statistics", "shift"},
         "isles": {"2", "5", "6", "schedule", "statistics", "volume"},
-        "phantoms": {"1", "4"},
+        "phantoms": {"1", "4", "6", "optimiser"},
     }
     assert expected[name] <= read_recipe(name, scale).tables.keys()
 
