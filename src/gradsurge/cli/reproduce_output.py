@@ -85,7 +85,8 @@ def print_tables(found: "Reproduction", files: list[Path], *, as_json: bool) -> 
 
 
 def write_all(recipe: "Recipe", found: "Reproduction", out: Path) -> list[Path]:
-    """Write every table in every format, and the summary; return the files."""
+    """Write every table in every format, what was expected, and the summary; return the files."""
+    from gradsurge.experiments.study.expectations import expectations_of, expectations_page
     from gradsurge.experiments.study.study_folder import TABLES
     from gradsurge.experiments.study.summary import summary_of
     from gradsurge.experiments.whole_file import write_whole
@@ -93,9 +94,12 @@ def write_all(recipe: "Recipe", found: "Reproduction", out: Path) -> list[Path]:
 
     folder = out / TABLES
     files = [file for table in found.tables for file in write_table(table, folder)]
-    summary = folder / "summary.md"
-    write_whole(summary, summary_of(recipe, found.records, found.failures).encode())
-    return [*files, summary]
+    pages = {"summary.md": summary_of(recipe, found.records, found.failures)}
+    if checked := expectations_of(found.records, recipe):
+        pages["expectations.md"] = expectations_page(recipe, checked)
+    for name, page in pages.items():
+        write_whole(folder / name, page.encode())
+    return [*files, *(folder / name for name in pages)]
 
 
 def _overview_to_json(

@@ -1,0 +1,80 @@
+"""What was expected, checked against records whose numbers are known."""
+
+import pytest
+
+from gradsurge.experiments.study.expectations import expectations_of, expectations_page
+from tests.experiments.study.records import recipe, record, variant
+
+PAIR = ("none", "temperature")  # after temperature all scores of `records` are higher by one
+SURGICAL = ("none", "equilibrium", "temperature")
+
+
+@pytest.fixture
+def study():
+    return recipe(
+        [variant("ce", 2), variant("dice", 2), variant("dice-surgery", 2)],
+        {"corrections": ["ce", "dice", "dice-surgery"]},
+    )
+
+
+def made(surgery=(0.1, 0.1), dice=(0.3, 0.3), ce=(0.2, 0.2), overlap=0.7):
+    rows = {"ce": (ce, 0.7, PAIR), "dice": (dice, 0.7, PAIR)}
+    rows["dice-surgery"] = (surgery, overlap, SURGICAL)
+    return [
+        record(name, seed, value, dice=dsc, corrections=corrections)
+        for name, (values, dsc, corrections) in rows.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+def found(checked, of, against, score):
+    (one,) = [c for c in checked if (c.of, c.against, c.column.name) == (of, against, score)]
+    return one
+
+
+def test_all_that_was_expected_is_checked(study):
+    checked = expectations_of(made(), study)
+    pairs = {(one.of, one.against): 0 for one in checked}
+    for one in checked:
+        pairs[one.of, one.against] += 1
+    assert pairs == {
+        ("dice-surgery", "dice"): 5,  # NLL, ECE, MCE, Brier, DSC
+        ("dice-surgery, equilibrium", "ce"): 2,
+        ("dice-surgery", "dice, temperature"): 2,
+        ("dice-surgery, temperature", "dice, temperature"): 2,
+    }
+
+
+def test_means_decide_and_seeds_are_counted(study):
+    checked = expectations_of(made(surgery=(0.1, 0.4), dice=(0.3, 0.3)), study)
+    one = found(checked, "dice-surgery", "dice", "nll")
+    assert one.holds
+    assert (one.found, one.limit) == (pytest.approx(10.25), pytest.approx(10.3))
+    assert one.seeds == (1, 2)
+
+
+def test_an_equal_score_is_as_good(study):
+    checked = expectations_of(made(surgery=(0.3, 0.3)), study)
+    assert found(checked, "dice-surgery", "dice", "ece").holds
+
+
+@pytest.mark.parametrize(("overlap", "holds"), [(0.71, True), (0.696, True), (0.694, False)])
+def test_dice_may_be_half_a_point_lower(study, overlap, holds):
+    checked = expectations_of(made(overlap=overlap), study)
+    assert found(checked, "dice-surgery", "dice", "dsc").holds is holds
+
+
+def test_what_failed_is_told_first(study):
+    checked = expectations_of(made(surgery=(0.5, 0.5), overlap=0.9), study)
+    page = expectations_page(study, checked)
+    assert page.index("**Does not hold**") < page.index("**Holds**")
+    assert "| dice-surgery | dice | NLL | 10.5000 | 10.3000 | 1.02 | 0 of 2 |" in page
+    assert "| dice-surgery | dice | DSC | 90.00 | 70.00 | 1.29 | 2 of 2 |" in page
+    assert page.index("| NLL | 10.5000 | 10.3000") < page.index("| DSC | 90.00")
+
+
+def test_nothing_is_checked_without_numbers(study):
+    assert expectations_of([], study) == []
+    assert expectations_of(made(), recipe(["dice"], {"1": ["dice"]})) == []
+    alone = [one for one in made() if one.variant == "dice-surgery"]
+    assert expectations_of(alone, study) == []
