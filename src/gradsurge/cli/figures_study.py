@@ -25,7 +25,8 @@ def study(
     gradsurge figures study results/isles
 
     corrections: every loss raw and corrected; exponent: scores over n; and for each loss with
-    surgery (dice, tversky, ce+dice): shift, volumes (Bland-Altman) and detection.
+    surgery (dice, tversky, ce+dice): reliability before and after, shift, volumes (Bland-Altman)
+    and detection.
     """
     with progress_bar("reading", total=2) as (bar, task), mistakes_in_one_line():
         from gradsurge.experiments.figure_data.study import read_studies

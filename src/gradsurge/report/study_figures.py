@@ -12,12 +12,14 @@ from gradsurge.experiments.figure_data.study.detection_curves import detection_c
 from gradsurge.experiments.figure_data.study.exponent_ablation import exponent_ablation
 from gradsurge.experiments.figure_data.study.lines import surgery_bases
 from gradsurge.experiments.figure_data.study.raw_corrected import raw_corrected
+from gradsurge.experiments.figure_data.study.reliability_panels import reliability_panels
 from gradsurge.experiments.figure_data.study.shift_curves import shift_curves
 from gradsurge.experiments.figure_data.study.volume_agreement import volume_agreement
 from gradsurge.report.figures.study import bland_altman as volumes
 from gradsurge.report.figures.study import detection_curves as detection
 from gradsurge.report.figures.study import exponent_ablation as exponent
 from gradsurge.report.figures.study import raw_corrected as corrections
+from gradsurge.report.figures.study import reliability_panels as reliability
 from gradsurge.report.figures.study import shift_curves as shift
 from gradsurge.report.style import FORMATS, Format, save
 
@@ -27,6 +29,7 @@ _OF_STUDY: dict[str, Callable[[StudyRecords], list[Figure]]] = {
 }
 # Of a loss and its surgery; volumes and lesions are those of one structure.
 _OF_PAIR: dict[str, Callable[[StudyRecords, str], list[Figure]]] = {
+    "reliability": lambda study, base: [reliability.draw(reliability_panels(study, base))],
     "shift": lambda study, base: [shift.draw(shift_curves(study, base))],
     "volumes": lambda study, base: [volumes.draw(d) for d in volume_agreement(study, base)],
     "detection": lambda study, base: [detection.draw(d) for d in detection_curves(study, base)],

@@ -1,8 +1,13 @@
 """Records with numbers made up by a rule, so that what figures show can be told beforehand."""
 
+from dataclasses import replace
+
+import torch
+
+from gradsurge.calibration.sketch import CalibrationSketch
 from gradsurge.experiments.study.lesion_tally import THRESHOLDS
 from gradsurge.experiments.study.measured import Measured
-from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.record import Record, write_record
 from gradsurge.experiments.study.shifts import STRENGTHS
 
 CASES = ("a", "b", "c", "d")
@@ -100,3 +105,21 @@ def whole_study(**parts):
     return found + [
         record(f"dice-surgery.n{n}", level, **dict(parts)) for n, level in exponents.items()
     ]
+
+
+def sketch_of(structures=1, positives=3):
+    """A sketch of 10 voxels a structure at p = 0.9, of which ``positives`` are in it."""
+    sketch = CalibrationSketch("multilabel", structures)
+    label = torch.zeros(1, structures, 10, dtype=torch.int64)
+    label[..., :positives] = 1
+    sketch.update_probabilities(torch.full(label.shape, 0.9), label)
+    return sketch
+
+
+def with_bins(folder, records, **about):
+    """Write the records with the same sketch for all corrections; return them."""
+    for one in records:
+        sketch = sketch_of(len(one.measured.structures), **about)
+        found = {name: {"all": sketch} for name in one.measured.pooled}
+        write_record(folder, replace(one, measured=replace(one.measured, sketches=found)))
+    return tuple(records)

@@ -9,6 +9,7 @@ from gradsurge.experiments.figure_data.study import StudyRecords
 from gradsurge.experiments.figure_data.study.detection_curves import detection_curves
 from gradsurge.experiments.figure_data.study.exponent_ablation import exponent_ablation
 from gradsurge.experiments.figure_data.study.raw_corrected import raw_corrected
+from gradsurge.experiments.figure_data.study.reliability_panels import reliability_panels
 from gradsurge.experiments.figure_data.study.shift_curves import shift_curves
 from gradsurge.experiments.figure_data.study.volume_agreement import volume_agreement
 from gradsurge.report.figures.study import (
@@ -19,15 +20,17 @@ from gradsurge.report.figures.study import (
     exponent_ablation as exponent,
 )
 from gradsurge.report.figures.study import raw_corrected as corrections
+from gradsurge.report.figures.study import reliability_panels as reliability
 from gradsurge.report.figures.study import shift_curves as shift
 from gradsurge.report.study_figures import draw_study
-from tests.experiments.figure_data.records import record, whole_study
+from tests.experiments.figure_data.records import record, whole_study, with_bins
 from tests.report.figures.files import assert_opens
 
 
 @pytest.fixture(scope="module")
-def study():
-    return StudyRecords("isles", "small", tuple(whole_study()))
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    return StudyRecords("isles", "small", with_bins(folder, whole_study()), folder)
 
 
 def labelled(axis):
@@ -40,31 +43,54 @@ def test_everything_is_drawn_of_a_whole_study(study, tmp_path):
     assert (
         heard
         == list(drawn.files)
-        == [*("corrections", "exponent", "shift_dice", "volumes_dice", "detection_dice")]
+        == ["corrections", "exponent"]
+        + [f"{name}_dice" for name in ("reliability", "shift", "volumes", "detection")]
     )
     assert drawn.left_out == {}
     for files in drawn.files.values():
         assert_opens(files)
-    assert len(list(tmp_path.iterdir())) == 10
+    assert len(list(tmp_path.iterdir())) == 12
 
 
 def test_what_is_missing_is_left_out_with_the_reason(study, tmp_path):
     records = [
         replace(r, measured=replace(r.measured, shift={}, detection={})) for r in study.records[:6]
     ]
-    drawn = draw_study(StudyRecords("isles", "small", tuple(records)), tmp_path, ())
+    nowhere = tmp_path / "nowhere"
+    drawn = draw_study(StudyRecords("isles", "small", tuple(records), nowhere), tmp_path, ())
     assert list(drawn.files) == ["corrections", "volumes_dice"]
-    assert list(drawn.left_out) == ["exponent", "shift_dice", "detection_dice"]
+    assert list(drawn.left_out) == ["exponent", "reliability_dice", "shift_dice", "detection_dice"]
+    assert "no bins of a record" in drawn.left_out["reliability_dice"]
     assert "under shift" in drawn.left_out["shift_dice"]
-    alone = draw_study(StudyRecords("isles", "small", (record("ce", 0.1),)), tmp_path, ())
+    ce = StudyRecords("isles", "small", (record("ce", 0.1),), nowhere)
+    alone = draw_study(ce, tmp_path, ())
     assert list(alone.files) == ["corrections"]
-    assert set(alone.left_out) == {"shift", "volumes", "detection", "exponent"}
+    assert set(alone.left_out) == {"reliability", "shift", "volumes", "detection", "exponent"}
 
 
 def test_structures_get_a_figure_each(tmp_path):
     records = whole_study(structures=("front", "a/b"))
-    drawn = draw_study(StudyRecords("isles", "paper", tuple(records)), tmp_path, ())
+    drawn = draw_study(StudyRecords("isles", "paper", tuple(records), tmp_path), tmp_path, ())
     assert {"volumes_dice_1", "volumes_dice_2", "detection_dice_2"} <= set(drawn.files)
+
+
+def test_reliability_panels_show_frequencies_and_scores(study):
+    figure = reliability.draw(reliability_panels(study, "dice"))
+    above = figure.axes[:4]
+    told = [axis.get_title().split("\n") for axis in above]
+    assert [title for title, _ in told] == [
+        "Dice",
+        "Dice + temperature",
+        "Dice surgery",
+        "Dice surgery, corrected",
+    ]
+    assert told[0][1] == "NLL 0.1100  ECE 0.1100"  # levels 0.1 and 0.12
+    curves = above[0].lines[1:]
+    assert len(curves) == 2  # a run each
+    for curve in curves:
+        drawn = ~np.isnan(curve.get_ydata())
+        assert curve.get_xdata()[drawn] == pytest.approx(0.9)
+        assert curve.get_ydata()[drawn] == pytest.approx(0.3)
 
 
 def test_shift_panels_have_a_line_a_way_to_calibrate(study):

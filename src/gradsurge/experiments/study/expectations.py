@@ -107,8 +107,8 @@ def _checked(of: _Side, other: _Side, column: Column) -> Expectation | None:
         return None
     shared = ours.keys() & theirs.keys()
     held = sum(_as_expected(column, ours[seed], theirs[seed]) for seed in shared)
-    means = [math.fsum(side.values()) / len(side) for side in (ours, theirs)]
-    return Expectation(of.name, other.name, column, *means, (held, len(shared)))
+    found, limit = (math.fsum(side.values()) / len(side) for side in (ours, theirs))
+    return Expectation(of.name, other.name, column, found, limit, (held, len(shared)))
 
 
 def _as_expected(column: Column, found: float, limit: float) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from gradsurge.experiments.figure_data.study.detection_curves import detection_c
 from gradsurge.experiments.figure_data.study.exponent_ablation import exponent_ablation
 from gradsurge.experiments.figure_data.study.lines import band_of, lines_of, surgery_bases
 from gradsurge.experiments.figure_data.study.raw_corrected import raw_corrected
+from gradsurge.experiments.figure_data.study.reliability_panels import reliability_panels
 from gradsurge.experiments.figure_data.study.shift_curves import shift_curves
 from gradsurge.experiments.figure_data.study.studies import read_studies
 from gradsurge.experiments.figure_data.study.volume_agreement import volume_agreement
 from gradsurge.experiments.study.record import write_record
-from tests.experiments.figure_data.records import FACTORS, TRUE, record, whole_study
+from tests.experiments.figure_data.records import FACTORS, TRUE, record, whole_study, with_bins
 
 BASE = LineName("base", "dice", "none")
 SCALED = LineName("scaled", "dice", "temperature")
@@ -23,7 +25,7 @@ CORRECTED = LineName("corrected", "dice-surgery", "equilibrium")
 
 
 def study_of(records):
-    return StudyRecords("isles", "paper", tuple(records))
+    return StudyRecords("isles", "paper", tuple(records), Path("nowhere"))
 
 
 @pytest.fixture(scope="module")
@@ -211,3 +213,21 @@ def test_records_of_a_former_point_are_left_out(tmp_path):
         write_record(tmp_path / "random", one)
     (found,), _ = read_studies(tmp_path / "random")
     assert len(found.records) == 2
+
+
+def test_reliability_pools_structures_and_keeps_runs_apart(tmp_path):
+    records = with_bins(tmp_path, whole_study(structures=("front", "back")), positives=6)
+    found = reliability_panels(StudyRecords("isles", "paper", records, tmp_path), "dice")
+    assert [panel.name.role for panel in found.panels] == ["base", "scaled", "surgery", "corrected"]
+    base = found.panels[0]
+    (at,) = np.flatnonzero(base.voxels)
+    assert at == 13  # (13/15, 14/15] holds 0.9
+    assert base.voxels[at] == 40  # two runs, two structures, ten voxels
+    assert base.probability[:, at] == pytest.approx([0.9, 0.9])
+    assert base.frequency[:, at] == pytest.approx([0.6, 0.6])
+    assert np.isnan(np.delete(base.frequency, at, axis=1)).all()
+
+
+def test_reliability_needs_the_bins(study):
+    with pytest.raises(NotInRecords, match="no bins of a record"):
+        reliability_panels(study, "dice")

@@ -21,11 +21,13 @@ class StudyRecords:
         recipe: its name.
         scale: of the study.
         records: in the order of their variants and runs.
+        folder: they were read from; bins of reliability curves lie beside them.
     """
 
     recipe: str
     scale: str
     records: tuple[Record, ...]
+    folder: Path
 
     @property
     def title(self) -> str:
@@ -60,7 +62,7 @@ def read_studies(folder: Path) -> tuple[list[StudyRecords], list[str]]:
     grouped: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in found:
         grouped[record.recipe, record.scale].append(record)
-    studies = [StudyRecords(*key, tuple(_latest(of))) for key, of in grouped.items()]
+    studies = [StudyRecords(*key, tuple(_latest(of)), folder) for key, of in grouped.items()]
     return studies, problems
 
 
