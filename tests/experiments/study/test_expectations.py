@@ -41,6 +41,7 @@ def test_all_that_was_expected_is_checked(study):
         ("dice-surgery", "dice"): 5,  # NLL, ECE, MCE, Brier, DSC
         ("dice-surgery, equilibrium", "ce"): 2,
         ("dice-surgery", "dice, temperature"): 2,
+        ("dice-surgery, equilibrium", "dice, temperature"): 2,
         ("dice-surgery, temperature", "dice, temperature"): 2,
     }
 

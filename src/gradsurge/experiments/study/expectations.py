@@ -2,7 +2,8 @@
 
 Expected of each loss with surgery: better calibrated than the same loss without, at its Dice or
 half a point below; after the closed form at least as well calibrated as cross-entropy; and better
-than the same loss without surgery after temperature scaling, the question every reviewer asks.
+than the same loss without surgery after temperature scaling, the question every reviewer asks: as
+it is, after the closed form, and after a temperature of its own.
 """
 
 import math
@@ -96,9 +97,10 @@ def _pairs(
         if other.variant.name == "ce" and "equilibrium" in row.corrections:
             yield _Side(row, "equilibrium"), _Side(other), _LIKELIHOOD_AND_ECE
     if "temperature" in base.corrections:
-        scaled = _Side(base, "temperature")
-        yield _Side(row), scaled, _LIKELIHOOD_AND_ECE
-        yield _Side(row, "temperature"), scaled, _LIKELIHOOD_AND_ECE
+        for correction in (NONE, "equilibrium", "temperature"):
+            if correction in row.corrections:
+                scaled = _Side(base, "temperature")
+                yield _Side(row, correction), scaled, _LIKELIHOOD_AND_ECE
 
 
 def _checked(of: _Side, other: _Side, column: Column) -> Expectation | None:
