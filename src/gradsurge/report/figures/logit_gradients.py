@@ -87,4 +87,4 @@ def _headline(data: LogitGradients) -> str:
 
 def _pull_title(data: LogitGradients, name: str) -> str:
     share = data.at_confident_errors[name]
-    return name if math.isnan(share) else f"{name}\n{100 * share:.2g} %"
+    return name if math.isnan(share) else f"{name}\n{float(f'{100 * share:.2g}'):g} %"

@@ -1,0 +1,63 @@
+"""The evidence in docs/results: every table and every number of the README follows from records."""
+
+import importlib.util
+
+import pytest
+
+from gradsurge.experiments.recipes import read_recipe
+from gradsurge.experiments.study import tables_from_records
+from gradsurge.experiments.study.expectations import expectations_of, expectations_page
+from gradsurge.report.tables import write_table
+from tests.documents import ROOT
+
+RESULTS = ROOT / "docs" / "results"
+STUDIES = sorted(path.parent for path in RESULTS.glob("*/records"))
+
+
+@pytest.fixture(params=STUDIES, ids=lambda folder: folder.name)
+def study(request):
+    return request.param
+
+
+def test_there_are_studies():
+    assert STUDIES
+
+
+def test_tables_follow_from_records(study, tmp_path):
+    recipe = read_recipe(study.name)
+    found = tables_from_records(recipe, recipe, study)
+    assert found.failures == []
+    for table in found.tables:
+        for file in write_table(table, tmp_path):
+            kept = study / "tables" / file.name
+            assert kept.read_text() == file.read_text(), f"{kept}: gradsurge reproduce {study.name}"
+    page = expectations_page(recipe, expectations_of(found.records, recipe))
+    assert (study / "tables" / "expectations.md").read_text() == page
+
+
+def test_every_table_of_the_recipe_is_there(study):
+    recipe = read_recipe(study.name)
+    tables = tables_from_records(recipe, recipe, study).tables
+    assert len(tables) == len(recipe.tables)
+    assert all((study / "tables" / f"{table.name}.md").is_file() for table in tables)
+
+
+def test_the_readme_shows_what_the_records_say():
+    file = ROOT / "docs" / "_site" / "results_overview.py"
+    spec = importlib.util.spec_from_file_location("results_overview", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    readme = (ROOT / "README.md").read_text().splitlines()
+    for line in module.overview().splitlines():
+        assert line in readme, f"not in the README: {line}"
+
+
+def test_records_tell_nothing_of_the_machine_but_its_kind():
+    for file in RESULTS.glob("*/records/*/*.json"):
+        text = file.read_text()
+        assert not any(word in text for word in ("/tmp/", "/home/", "/work/", "/root")), file
+
+
+def test_the_evidence_is_small():
+    size = sum(file.stat().st_size for file in RESULTS.rglob("*") if file.is_file())
+    assert size < 20e6
