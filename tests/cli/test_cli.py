@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer.main
+
+from gradsurge.cli import app
 
 MODULE = (sys.executable, "-m", "gradsurge")
 SCRIPT = (str(Path(sys.executable).with_name("gradsurge")),)
@@ -111,3 +114,16 @@ def test_a_file_that_cannot_be_written_is_a_failure_in_one_line(tmp_path):
 )
 def test_bad_usage_is_one_line(arguments, word):
     assert_one_line_error(run(*arguments), 2, word, "--help")
+
+
+def helps(command):
+    yield command.help or ""
+    for below in getattr(command, "commands", {}).values():
+        yield from helps(below)
+
+
+def test_the_terminal_folds_help_and_the_sources_do_not():
+    found = list(helps(typer.main.get_command(app)))
+    assert sum("\n\n" in text for text in found) > 10
+    for text in found:
+        assert not any("\n" in paragraph for paragraph in text.split("\n\n")), text

@@ -10,6 +10,7 @@ from gradsurge.cli.demo import demo
 from gradsurge.cli.doctor import doctor
 from gradsurge.cli.evaluate import evaluate
 from gradsurge.cli.figures import figures
+from gradsurge.cli.help_text import join_lines
 from gradsurge.cli.inspect import inspect
 from gradsurge.cli.nnunet import nnunet
 from gradsurge.cli.predict import predict
@@ -41,6 +42,7 @@ app.add_typer(search, name="search")
 app.command()(reproduce)
 app.add_typer(figures, name="figures")
 app.command()(doctor)
+join_lines(app)
 
 
 @app.callback(invoke_without_command=True)
