@@ -19,10 +19,10 @@ def join_lines(app: typer.Typer) -> None:
 
 
 def joined(text: str) -> str:
-    r"""Return paragraphs of one line each.
+    r"""Return paragraphs of one line each, but for those that begin with the sign for "as it is".
 
     >>> joined("One.\n\n    Two\n    lines.\n    ")
     'One.\n\nTwo lines.'
     """
     paragraphs = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    return "\n\n".join(p if p.startswith("\b") else " ".join(p.split()) for p in paragraphs)
