@@ -1,7 +1,10 @@
 """What the documents say is so: code runs, commands and options exist, links lead somewhere."""
 
+import json
 import re
+import tomllib
 from itertools import chain, pairwise
+from statistics import mean
 from typing import Literal, get_args, get_origin
 
 import pytest
@@ -38,6 +41,12 @@ def test_hardly_a_block_is_left_out():
 
 def test_the_readme_has_code():
     assert len(python_blocks(ROOT / "README.md")) >= 4
+
+
+def test_the_readme_is_short():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 180
+    assert {"## Two commands", "## One line changed", "## Results", "## Limits"} <= set(lines)
 
 
 def find_command(words):
@@ -119,3 +128,60 @@ def test_local_links_and_pictures_exist(document):
     local = [t for t in targets if "://" not in t]
     missing = [t for t in local if not (document.parent / t).exists()]
     assert not missing
+
+
+def test_extras_that_are_named_exist(document):
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = re.findall(r"(?:gradsurge|\.whl|'\.)\[([a-z,]+)\]", document.read_text())
+    assert {extra for names in named for extra in names.split(",")} <= set(known)
+
+
+def test_the_readme_shows_the_numbers_of_the_tutorial():
+    readme, tutorial = ((ROOT / name).read_text() for name in ("README.md", "docs/tutorial.md"))
+    table = re.search(r"^\| \| NLL \|.*?\n\n", readme, re.MULTILINE | re.DOTALL)[0]
+    numbers = re.findall(r"\d+\.\d+", table)
+    assert len(numbers) >= 20
+    assert [number for number in numbers if number not in tutorial] == []
+
+
+def record(name):
+    return json.loads((ROOT / "docs" / "results" / f"{name}-speed.json").read_text())
+
+
+def ratios_of_the_records():
+    """What the table of speeds in the README says, row by row."""
+    loss = record("surgery")["ms"]
+    fused = loss["ours, fused (dice-surgery)"]
+    yield f"{loss['listing + MONAI DiceLoss'] / fused:.1f}"
+    yield f"{loss['MONAI DiceLoss, no surgery'] / fused:.1f}"
+    for kind in ("lesion", "organ"):
+        ours, _, monai = record("calibration")["volumes"][kind]["ms"].values()
+        yield f"{monai / ours:.1f}"
+    race = record("training")["nnunet"]["races"]["plain"]
+    yield f"{race['steps_a_second_ratio']:.2f}"
+    ours, theirs = race["seconds_to_goal"]
+    yield f"{theirs / ours:.2f}"
+    seconds = {
+        name: mean(times) for name, times in record("training")["windows"]["seconds"].items()
+    }
+    for batch, own in ((1, ""), (4, ", batch=4")):
+        ratio = (
+            seconds[f"MONAI, sw_batch_size={batch}"] / seconds[f"ours: sliding_window_logits{own}"]
+        )
+        yield f"{ratio:.2f}"
+
+
+def test_speeds_are_those_of_the_records():
+    text = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\|.*\| ([\d.]+; [\d.]+) \|$", text, re.MULTILINE)
+    assert "; ".join(rows).split("; ") == list(ratios_of_the_records())
+
+
+def test_milliseconds_of_the_losses_are_those_of_the_record():
+    page = (ROOT / "docs" / "speed.md").read_text().split("## Measuring")[0]
+    shown = re.findall(r"^\| [^|]+ \| \**([\d.]+)\** \|", page, re.MULTILINE)
+    measured = record("surgery")["ms"].values()
+    assert len(shown) == 8
+    assert {f"{ms:.1f}" if "." in n else f"{ms:.0f}" for ms in measured for n in shown} >= set(
+        shown
+    )

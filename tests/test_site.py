@@ -14,6 +14,7 @@ import gradsurge
 import gradsurge.calibration
 import gradsurge.losses
 from gradsurge.cli import app
+from tests.report.evaluation.browser import chromium
 
 ROOT = Path(__file__).parent.parent
 
@@ -99,3 +100,18 @@ def test_every_command_and_option_is_in_the_reference(site):
         assert f"gradsurge {name}" in page
     assert "--surgery-ramp F0 F1" in page
     assert "--tiny" not in page  # hidden
+
+
+def test_the_copy_button_takes_what_is_typed(site):
+    """What the theme's script does: mark the block, take the text that shows."""
+    copied = """[...document.querySelectorAll('.language-console code')].map(block => {
+        block.setAttribute('data-md-copying', '')
+        return block.innerText.trim()
+    })"""
+    with chromium() as page:
+        page.open(site / "tutorial.html")
+        blocks = page.evaluate(copied)
+    lines = [line for block in blocks for line in block.split("\n") if line]
+    assert "gradsurge demo" in lines
+    typed = ("python3.11 ", ". env", "pip ", "gradsurge ", "  ")  # and lines that go on
+    assert [line for line in lines if not line.startswith(typed)] == []

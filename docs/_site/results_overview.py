@@ -1,6 +1,6 @@
 """Print the README's table of results, from the records in docs/results alone.
 
-    python docs/_site/results_overview.py
+python docs/_site/results_overview.py
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,18 @@ from gradsurge.experiments.study.tables.profile_scores import score
 
 RESULTS = Path(__file__).parents[1] / "results"
 BASES = {"dice": "Dice", "tversky": "Tversky", "ce+dice": "CE + Dice"}
-_HEADS = ("", "loss", "NLL", "ECE", "MCE", "Brier", "DSC")
-_DIGITS = {"nll": 4, "ece": 4, "mce": 3, "brier": 4}
+_SCORES = ("nll", "ece")
+_WAYS = (("", "none"), ("-surgery", "none"), ("-surgery", "equilibrium"))
+_HEADS = (
+    "",
+    "loss",
+    *(f"{score.upper()} {way}" for score in _SCORES for way in ("before", "surgery", "corrected")),
+    "DSC",
+)
 
 
 def overview(results: Path = RESULTS) -> str:
-    """Return a Markdown table: each loss without and with surgery, and the ratio of the two."""
+    """Return a Markdown table: each loss as it is, with surgery, and corrected."""
     lines = [_HEADS, ("---", "---", *["---:"] * (len(_HEADS) - 2))]
     for folder in sorted(path.parent for path in results.glob(f"*/{RECORDS}")):
         (study,), problems = read_studies(folder)
@@ -34,20 +40,23 @@ def _rows(study: StudyRecords) -> Iterator[tuple[str, ...]]:
     for base, name in BASES.items():
         surgery = f"{base}-surgery"
         if study.of(base) and study.of(surgery):
-            scores = (_change(study, base, surgery, column) for column in _DIGITS)
-            dice = [100 * _mean(study, variant, "dsc") for variant in (base, surgery)]
-            yield title, name, *scores, f"{dice[0]:.1f} → {dice[1]:.1f}"
+            scores = (cell for column in _SCORES for cell in _cells(study, base, column))
+            before, after = (100 * _mean(study, variant, "dsc") for variant in (base, surgery))
+            yield title, name, *scores, f"{before:.1f} → {after:.1f}"
             title = ""
 
 
-def _change(study: StudyRecords, base: str, surgery: str, column: str) -> str:
-    before, after = (_mean(study, variant, column) for variant in (base, surgery))
-    digits = _DIGITS[column]
-    return f"{before:.{digits}f} → {after:.{digits}f} (×{after / before:.2f})"
+def _cells(study: StudyRecords, base: str, column: str) -> Iterator[str]:
+    """Yield a score of the loss as it is, with surgery and corrected, with ratios to the first."""
+    values = [_mean(study, f"{base}{end}", column, correction) for end, correction in _WAYS]
+    yield f"{values[0]:.4f}"
+    for value in values[1:]:
+        yield f"{value:.4f} (×{value / values[0]:.2f})"
 
 
-def _mean(study: StudyRecords, variant: str, column: str) -> float:
-    found = (score(record, column, "foreground") for record in study.of(variant))
+def _mean(study: StudyRecords, variant: str, column: str, correction: str = "none") -> float:
+    records = study.of(variant)
+    found = (score(record, column, "foreground", correction=correction) for record in records)
     return fmean(value for value in found if value is not None)
 
 
