@@ -19,7 +19,7 @@ def print_prediction(record: "Record", out: Path, as_json: bool) -> None:
         typer.echo(json.dumps(record.to_json(), indent=2))
         return
     about = record.about
-    names = sorted({run["correction"] for run in about["runs"]})
+    names = dict.fromkeys(run["correction"] for run in about["runs"])
     total = len(record.cases) + len(record.failures)
     typer.echo(f"Written: {len(record.cases)} of {total} cases to {out}")
     typer.echo(f"correction of the probabilities: {', '.join(names)}; mask: {_mask(record)}")

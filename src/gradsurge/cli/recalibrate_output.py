@@ -27,7 +27,7 @@ def print_fit(found: "Recalibration", out: Path) -> None:
 def print_comparison(found: "Comparison", fit_on: Sequence[Path]) -> None:
     """Print a table of the rows that have scores, the notes, and how to measure the others."""
     table = Table(title=found.caption, title_justify="left")
-    table.add_column("recalibration")
+    table.add_column("recalibration", no_wrap=True)
     names = found.rows[0].scores._fields
     for name in names:
         table.add_column(name.replace("_", " ").upper(), justify="right")

@@ -23,6 +23,8 @@ _NAMES = {
     "temperature": "temperature (fitted here)",
 }
 
+_WIDTH = 110
+
 
 def result_to_json(result: "RunResult") -> dict[str, Any]:
     """Return plain values."""
@@ -64,7 +66,8 @@ def print_runs(runs: Sequence["RunHistory"]) -> None:
     columns = [aligned([row[name] for row in rows]) for name in ("nll", "ece", "brier", "dice")]
     for row, *scores in zip(rows, *columns, strict=True):
         table.add_row(*(Text(str(row[name])) for name in headings), *scores)
-    Console().print(table)
+    # A narrow terminal breaks lines; words broken within their cells are harder to read.
+    Console(width=max(Console().width, _WIDTH)).print(table)
 
 
 def _of_run(run: "RunHistory") -> Mapping[str, Any]:

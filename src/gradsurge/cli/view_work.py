@@ -53,10 +53,8 @@ def _write(view: View, file: Path) -> None:
         size = write_page(case, file, on_part=lambda part: tell(f"writing {part}"))
     _say_notes(case)
     if size > _HEAVY:
-        _warn(
-            f"{file} has {_megabytes(size)}, more than mail usually takes; --structure leaves "
-            f"maps out"
-        )
+        cure = "; --structure leaves maps out" if len(case.structures) > 1 else ""
+        _warn(f"{file} has {_megabytes(size)}, more than mail usually takes{cure}")
     typer.echo(f"Written: {file} ({_megabytes(size)}), {case.case}; open it in any browser")
 
 
@@ -74,7 +72,7 @@ def _serve(view: View) -> None:
         if view.opens:
             import webbrowser
 
-            webbrowser.open(server.url)
+            webbrowser.open(server.ticket_url)
         try:
             server.serve()
         except KeyboardInterrupt:

@@ -88,18 +88,20 @@ def open_run(path: str | PathLike[str]) -> TrainedRun:
         checkpoint = read_checkpoint(folder / "best.pt")
         run = TrainedRun(folder, checkpoint, read_outcome(folder / OUTCOME))
     except FileNotFoundError as error:
-        begun = (folder / "config.json").is_file()
-        what = (
-            "its training did not finish; go on with the same gradsurge train and --resume"
-            if begun
-            else "not a run of gradsurge train"
-        )
-        raise ValueError(f"{shown(folder)}: {what}") from error
+        raise ValueError(f"{shown(folder)}: {_why_no_run(folder)}") from error
     try:
         run.config  # noqa: B018  # read now, so that a damaged one is refused here
     except ValueError as error:
         raise ValueError(f"{shown(folder / 'best.pt')}: {error}") from error
     return run
+
+
+def _why_no_run(folder: Path) -> str:
+    if not folder.is_dir():
+        return "there is no such folder"
+    if (folder / "config.json").is_file():
+        return "its training did not finish; go on with the same gradsurge train and --resume"
+    return "not a run of gradsurge train"
 
 
 def model_of(checkpoint: Checkpoint) -> nn.Module:
