@@ -1,14 +1,16 @@
-"""Speed, memory and exactness of the calibration sketch, against torchmetrics and MONAI.
+"""Speed, memory and exactness of the calibration sketch, against torchmetrics, MONAI and net:cal.
 
 One volume of 256³ voxels, ours computing ECE, MCE, Brier and NLL where the others compute ECE
 alone; 10⁹ voxels streamed; a folder of cases. All times of a table are taken in one process, in
 turns; medians are shown. Memory is the growth of the process's high-water mark, each contender in a
-fresh process.
+fresh process. net:cal takes part where it is installed (``pip install --no-deps netcal`` suffices).
 
 ``python benchmarks/calibration.py [--size 256] [--rounds 7] [--stream 1e9] [--cases 200] [--json]``
 """
 
 import argparse
+import importlib
+import importlib.util
 import json
 import os
 import resource
@@ -81,6 +83,11 @@ def monai_ece(p: NDArray[np.float32], y: NDArray[np.uint8]) -> float:
     return float(metric.aggregate())
 
 
+def netcal_ece(p: NDArray[np.float32], y: NDArray[np.uint8]) -> float:
+    metric = importlib.import_module("netcal.metrics.confidence").ECE(BINS)
+    return float(metric.measure(p.ravel(), y.ravel()))
+
+
 def exact(p: NDArray[np.float32], y: NDArray[np.uint8]) -> float:
     """Return the ECE by the definition, in float64."""
     wide, truth = p.ravel().astype(np.float64), y.ravel()
@@ -94,6 +101,8 @@ CONTENDERS: dict[str, Callable[[NDArray[np.float32], NDArray[np.uint8]], float]]
     "torchmetrics BinaryCalibrationError: ECE": torchmetrics_ece,
     "MONAI CalibrationErrorMetric: ECE": monai_ece,
 }
+if importlib.util.find_spec("netcal"):
+    CONTENDERS["net:cal ECE: ECE"] = netcal_ece
 
 
 def median_ms(p: NDArray[np.float32], y: NDArray[np.uint8], rounds: int) -> dict[str, float]:
