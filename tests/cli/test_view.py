@@ -12,7 +12,8 @@ import pytest
 
 from gradsurge.cli import view_work
 from gradsurge.report.viewer import niivue
-from tests.experiments.viewing.folders import SHAPE, prediction_folder, save
+from gradsurge.report.viewer.local_server import LocalServer
+from tests.experiments.viewing.folders import SHAPE, about, prediction_folder, save
 from tests.report.viewer.browsing import needs_niivue
 
 pytestmark = needs_niivue
@@ -65,7 +66,11 @@ def test_what_is_missing_is_a_warning(run, tmp_path):
 def test_a_heavy_file_is_a_warning(run, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(view_work, "_HEAVY", 1000)
     result = run("view", folder, "--html", tmp_path / "case.html")
-    assert "more than mail usually takes" in result.stderr
+    assert result.stderr.endswith("MB, more than mail usually takes\n")
+    told = about(["background", "kidney", "tumour"], "multiclass")
+    several = prediction_folder(tmp_path, "several", told=told)
+    result = run("view", several, "--html", tmp_path / "case.html")
+    assert "takes; --structure leaves maps out" in result.stderr
 
 
 def test_mistakes_in_usage(run, folder, tmp_path):
@@ -103,6 +108,19 @@ def test_without_ipyniivue_the_install_command_is_told(run, folder, tmp_path, mo
     finally:
         niivue.niivue_script.cache_clear()
     one_line(result, 1, "pip install 'gradsurge[view]'")
+
+
+def test_a_browser_is_not_given_the_token(run, folder, monkeypatch):
+    """What it is started with, other users of the machine can read."""
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(LocalServer, "serve", lambda server: opened.append(server.token))
+    result = run("view", folder)
+    assert result.returncode == 0
+    address, token = opened
+    assert token in result.stdout
+    assert token not in address
+    assert address.startswith("http://127.0.0.1:")
 
 
 def test_the_local_page_runs_until_ctrl_c(folder):

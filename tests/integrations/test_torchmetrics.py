@@ -182,5 +182,5 @@ def test_without_torchmetrics_it_says_what_to_do(monkeypatch):
     name = "gradsurge.integrations.torchmetrics"
     monkeypatch.setitem(sys.modules, "torchmetrics", None)
     monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(ImportError, match="needs torchmetrics: pip install torchmetrics"):
+    with pytest.raises(ImportError, match=r"pip install 'gradsurge\[torchmetrics\]'"):
         importlib.import_module(name)

@@ -3,12 +3,15 @@
 import pytest
 import torch
 import torch.distributed as dist
+from lightning.pytorch import Trainer
 from torchmetrics import MetricCollection, MetricTracker
 from torchmetrics.classification import MulticlassCalibrationError
 
+from gradsurge.calibration import scores
 from gradsurge.integrations.torchmetrics import CalibrationMetric, CalibrationScore
 from gradsurge.integrations.update import HIGHER_IS_BETTER
 from tests.integrations.batches import batches, whole
+from tests.integrations.lightning.tasks import QUIET, WARNINGS, Task, loader
 from tests.ranks import RANKS, run_ranks, write
 
 THREE = ("multiclass", 3)
@@ -109,6 +112,25 @@ def test_a_tracker_finds_the_best_epoch():
         assert tracker.best_metric() == pytest.approx(best(seen))
 
 
+def test_they_are_plotted_as_others_are():
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot
+
+    metric = CalibrationScore("nll", "logits", *THREE)
+    seen = [metric(z, y) for z, y in batches("multiclass")]
+    _, axes = metric.plot(seen)
+    (line,) = axes.lines
+    assert line.get_ydata().tolist() == pytest.approx([value.item() for value in seen])
+    assert axes.get_ylim()[0] <= 0
+    both = MetricCollection({n: CalibrationScore(n, "logits", *THREE) for n in ("nll", "ece")})
+    both.update(*next(batches("multiclass")))
+    assert len(both.plot()) == 2
+    CalibrationMetric("logits", *THREE).plot({"nll": seen[0], "ece": seen[1]})
+    pyplot.close("all")
+
+
 def test_every_score_of_the_dictionary_stands_alone():
     z, y = next(batches("multiclass"))
     whole_one = CalibrationMetric("logits", *THREE)
@@ -123,6 +145,38 @@ def test_unknown_scores_are_named():
         CalibrationScore("eze", "logits")
     with pytest.raises(ValueError, match="got top_label_ece"):
         CalibrationScore("top_label_ece", "logits", "multilabel", 3)
+
+
+class Logged(Task):
+    """Logs a collection of scores as any metric, and a dictionary at the end of the epoch."""
+
+    def __init__(self):
+        super().__init__()
+        self.scores = MetricCollection(
+            {n: CalibrationScore(n, "logits", *THREE, bins=20) for n in ("nll", "ece")},
+            prefix="val_",
+        )
+        self.all = CalibrationMetric("logits", *THREE)
+
+    def validation_step(self, batch, batch_idx):
+        self.scores.update(*batch)
+        self.all.update(*batch)
+        self.log_dict(self.scores)
+
+    def on_validation_epoch_end(self):
+        self.log_dict(self.all.compute())
+        self.all.reset()
+
+
+@WARNINGS
+def test_lightning_logs_them(tmp_path):
+    fit = Trainer(**QUIET, logger=False, default_root_dir=tmp_path)
+    task, sketch = Logged(), whole("multiclass")
+    for _ in range(2):  # the second time they have been reset
+        (found,) = fit.validate(task, loader("multiclass"), verbose=False)
+        assert found["val_nll"] == pytest.approx(sketch.nll(), rel=1e-6)
+        assert found["val_ece"] == pytest.approx(sketch.ece(20), rel=1e-6)
+        assert found["top_label_ece"] == pytest.approx(scores.ece(sketch.top_label), rel=1e-6)
 
 
 def test_a_device_without_float64_leaves_the_state_on_the_cpu():

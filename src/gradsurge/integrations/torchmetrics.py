@@ -1,4 +1,4 @@
-"""The sketch as TorchMetrics metrics: ``pip install gradsurge[torchmetrics]``."""
+"""The sketch as TorchMetrics metrics: ``pip install 'gradsurge[torchmetrics]'``."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,7 +23,8 @@ try:
     from torchmetrics import Metric
 except ImportError as error:
     raise ImportError(
-        "gradsurge.integrations.torchmetrics needs torchmetrics: pip install torchmetrics"
+        "gradsurge.integrations.torchmetrics needs TorchMetrics: "
+        "pip install 'gradsurge[torchmetrics]'"
     ) from error
 
 
@@ -33,6 +34,7 @@ class _SketchMetric(Metric):  # type: ignore[misc]  # torchmetrics is not follow
     is_differentiable = False
     higher_is_better = None
     full_state_update = False  # forward counts a batch once
+    plot_lower_bound = 0.0
     counts: Tensor
     sums: Tensor
 
@@ -58,6 +60,18 @@ class _SketchMetric(Metric):  # type: ignore[misc]  # torchmetrics is not follow
         counts, sums = to_tensors(updated(self._empty(), self.input, preds, target, mask))
         self.counts = self.counts + counts.to(self.counts.device)
         self.sums = self.sums + sums.to(self.sums.device)
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw the value, or several of them, as every TorchMetrics metric does.
+
+        Args:
+            val: what `compute` or `forward` returned, or a list of that; computed if left out.
+            ax: axes to draw into.
+
+        Returns:
+            The figure and its axes.
+        """
+        return self._plot(val, ax)
 
     @property
     def sketch(self) -> CalibrationSketch:

@@ -155,5 +155,5 @@ def test_without_lightning_it_says_what_to_do(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     name = "gradsurge.integrations.lightning.package"
     monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(ImportError, match=r"pip install gradsurge\[lightning\]"):
+    with pytest.raises(ImportError, match=r"pip install 'gradsurge\[lightning\]'"):
         importlib.import_module(name)

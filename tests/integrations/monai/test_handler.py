@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 from ignite.engine import Engine
-from monai.handlers import MeanDice, from_engine
+from monai.handlers import CheckpointSaver, MeanDice, from_engine
 from monai.transforms import Activationsd, AsDiscreted, Compose, CopyItemsd
 from sklearn.metrics import brier_score_loss, log_loss
 
 from gradsurge.calibration import CalibrationSketch, fit_recalibration
 from gradsurge.integrations.monai import CalibrationHandler, Recalibrated, SurgeryDiceLoss
+from gradsurge.integrations.monai import handler as handlers
 from tests.integrations.monai.engines import (
     CASES,
     SIDE,
@@ -119,6 +120,34 @@ def test_in_a_trainer(classes):
     assert engine.state.metrics["train_nll"] < before
     assert engine.state.best_metric == engine.state.metrics["train"]  # the last epoch was the best
     assert loss.equilibrium_shift().shape == (classes,)
+
+
+def test_monais_saver_keeps_the_lowest_nll_if_told_the_sign(tmp_path):
+    net = network()
+    saver = CheckpointSaver(
+        str(tmp_path), {"net": net}, save_key_metric=True, key_metric_negative_sign=True
+    )
+    engine = evaluator(
+        net,
+        key_val_metric={"val": CalibrationHandler("logits")},
+        val_handlers=[saver],
+        metric_cmp_fn=lambda new, best: new < best,
+    )
+    seen = []
+    for factor in (0.5, 3.0, 0.5):
+        with torch.no_grad():
+            net[2].weight.mul_(factor)
+        engine.run()
+        seen.append(engine.state.metrics["val_nll"])
+    assert min(seen) == seen[1] == engine.state.best_metric
+    (kept,) = tmp_path.iterdir()
+    assert kept.name == f"net_key_metric=-{seen[1]:.4f}.pt"
+
+
+def test_without_ignite_it_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(handlers, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'gradsurge\[monai\]'"):
+        CalibrationHandler("logits")
 
 
 def test_each_epoch_starts_anew():

@@ -190,18 +190,36 @@ def test_equilibrium_without_the_fused_pass():
         both.equilibrium()
 
 
-def test_ignore_index():
+@pytest.mark.parametrize("kind", ["dice", "tversky"])
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("options", [{}, {"include_background": False}, {"batch": True}])
+@pytest.mark.parametrize("number", [0, 2, 255, -1])
+def test_ignored_voxels_are_monais(kind, activation, options, number):
+    """A class or another number, of class indices and of channels; with and without fusing."""
+    theirs, ours = PAIRS[kind]
     logits, target = batch()
     unlabelled = torch.rand(target.shape) < 0.3
-    for options in ({}, {"batch": True}):
-        settings = {"to_onehot_y": True, "softmax": True, **options}
-        loss = SurgeryDiceLoss(**settings, ignore_index=255)
-        marked = target.masked_fill(unlabelled, 255)
-        expected = DiceLoss(**settings, ignore_index=255)(logits, marked)
-        torch.testing.assert_close(loss(logits, marked), expected)
-        field = gradient(loss, logits, marked)
+    wide = one_hot(target, 3)
+    wide = one_hot(target.masked_fill(unlabelled, 2), 3) if number == 2 else wide * ~unlabelled
+    if number == 0:
+        wide[:, :1] += unlabelled
+    for to_onehot_y, labels in ((True, target.masked_fill(unlabelled, number)), (False, wide)):
+        settings = {activation: True, "to_onehot_y": to_onehot_y, "ignore_index": number, **options}
+        loss = ours(**settings)
+        expected = theirs(**settings)(logits, labels)
+        torch.testing.assert_close(loss(logits, labels), expected, rtol=2e-5, atol=2e-6)
+        field = gradient(loss, logits, labels)
         assert not field[unlabelled.expand_as(field)].any()
-        assert field[~unlabelled.expand_as(field)].all()
+        assert field.any()
+
+
+def test_a_number_that_labels_cannot_hold_ignores_nothing():
+    """torch takes -1 of uint8 for 255."""
+    logits, target = batch()
+    marked = target.to(torch.uint8)
+    marked[0, 0, 0, 0] = 255
+    with pytest.raises(ValueError, match="got 255"):
+        SurgeryDiceLoss(softmax=True, to_onehot_y=True, ignore_index=-1)(logits, marked)
 
 
 def test_labels_of_monais_loaders():

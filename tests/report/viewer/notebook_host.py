@@ -17,6 +17,7 @@ window.model = {{
   get: (name) => state[name],
   set: (name, value) => {{ state[name] = value; }},
   on: (event, call) => {{ (heard[event] ??= []).push(call); }},
+  off: (event, call) => {{ heard[event] = heard[event].filter((other) => other !== call); }},
   save_changes() {{ this.saved = {{ ...state }}; }},
   change(name, value) {{
     state[name] = value;
@@ -25,7 +26,8 @@ window.model = {{
 }};
 const url = URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }}));
 const widget = (await import(url)).default;
-await widget.render({{ model: window.model, el: document.getElementById("cell") }});
+const el = document.getElementById("cell");
+window.cleanUp = await widget.render({{ model: window.model, el }});
 </script>"""
 
 

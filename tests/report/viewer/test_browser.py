@@ -3,10 +3,12 @@
 import itertools
 import re
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gradsurge.experiments.viewing.laid_out import lay_out
 from gradsurge.report.viewer.colours import probability_stops
 from gradsurge.report.viewer.contents import contents_of
 from gradsurge.report.viewer.local_server import LocalServer, served_contents
@@ -179,6 +181,30 @@ def test_outlines_have_their_colours_and_go_away(plain):
     assert 0.3 * full < dashes < 0.8 * full  # much the same border, every second piece of it
 
 
+def test_letters_tell_the_sides_of_the_body(plain):
+    """L at the left edge and A at the upper one, in a colour that scans do not have."""
+    ask(plain, "v.change({shown: {map: false, label: false, mask: false}})")
+    left, middle, top = ask(
+        plain,
+        """(() => {
+          const nv = v.parts[0].panel.nv; nv.drawScene();
+          const gl = nv.gl, w = gl.drawingBufferWidth, h = gl.drawingBufferHeight;
+          const all = new Uint8Array(4 * w * h);
+          gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, all);
+          const found = [0, 0, 0];
+          for (let i = 0; i < all.length; i += 4) {
+            if (all[i] - all[i + 2] < 100) continue;
+            const x = (i / 4) % w, y = h - 1 - Math.floor(i / 4 / w); // rows come from below
+            const [l, t, across] = nv.screenSlices[0].leftTopWidthHeight;
+            if (Math.abs(x - l) < 16) found[0] += 1;
+            else if (Math.abs(x - l - across / 2) < 16) found[Math.abs(y - t) < 24 ? 2 : 1] += 1;
+          }
+          return found;
+        })()""",
+    )
+    assert (left > 10, middle, top > 10) == (True, 0, True)
+
+
 def test_the_page_fits_narrow_screens(page):
     page.resize(500, 900)
     wide = page.evaluate("document.documentElement.scrollWidth")
@@ -197,6 +223,19 @@ def test_pictures_stand_upright_in_their_colours(browser, tmp_path):
     assert "row, column 0, 31" in text(browser, ".gs-place")
     assert text(browser, ".gs-p") == "p = 1.000"
     assert "pixels" in text(browser, "table")
+    assert "slice" not in text(browser, ".gs-controls")
+
+
+def test_a_stack_of_pictures_has_no_sides(browser, tmp_path):
+    """Nobody told which way is left, so no letter says so."""
+    known = volume_view(("net",))
+    stack = replace(known, layout=lay_out(SHAPE, None), scan=replace(known.scan, affine=None))
+    write_page(stack, tmp_path / "stack.html")
+    open_url(browser, (tmp_path / "stack.html").as_uri())
+    assert browser.complaints == []
+    ask(browser, "v.change({cross: false, shown: {map: false, label: false, mask: false}})")
+    assert pixels(browser, 0, "r - b > 100") == 0
+    assert "radiological" not in text(browser, ".gs-controls")
 
 
 def test_the_local_page_shows_the_case(browser, view):
@@ -204,15 +243,17 @@ def test_the_local_page_shows_the_case(browser, view):
         thread = threading.Thread(target=server.serve)
         thread.start()
         try:
-            open_url(browser, server.url)
+            ticket = server.ticket_url
+            open_url(browser, ticket)
             state = browser.evaluate("document.querySelector('.gs-view').dataset.state")
             asked = {u.removeprefix(server.url) for u in browser.requests if "http" in u[:4]}
+            assert browser.evaluate("location.href") == server.url
         finally:
             browser.call("Page.navigate", url="about:blank")
             server.stop()
             thread.join()
     assert (state, browser.complaints) == ("ready", [])
-    assert asked == {"", "parts/niivue", "parts/scan", "parts/map-0-0"}
+    assert asked == {ticket, "", "parts/niivue", "parts/scan", "parts/map-0-0"}
 
 
 def test_a_browser_without_webgl_is_told_what_is_missing(browser, tmp_path):
@@ -237,3 +278,12 @@ def test_the_widget_hears_and_tells(browser, tmp_path):
     wait(browser, "document.querySelector('.gs-place').textContent.includes('voxel 3, 4, 5')")
     slide(browser, "Threshold", 60)
     wait(browser, "model.saved.threshold === 0.6 && model.saved.cursor.join() === '3,4,5'")
+
+
+def test_a_widget_that_goes_away_gives_its_graphics_back(browser, tmp_path):
+    open_url(browser, write_host(volume_view(), tmp_path, {}).as_uri())
+    wait(browser, "window.cleanUp !== undefined")
+    browser.evaluate("cleanUp(); model.change('threshold', 0.9)")
+    assert ask(browser, "v.parts.map((part) => part.panel.nv.gl.isContextLost())") == [True, True]
+    assert ask(browser, "v.state.threshold") == 0.05  # nobody listens any more
+    assert browser.complaints == []

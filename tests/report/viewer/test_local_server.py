@@ -52,6 +52,11 @@ def test_the_page_and_its_parts_are_served(server):
     assert server.url == f"http://127.0.0.1:{server.port}/{server.token}/"
 
 
+def test_an_address_copied_without_its_slash_leads_to_the_page(server):
+    status, _, headers = ask(server, f"/{server.token}")
+    assert (status, headers["Location"]) == (303, f"/{server.token}/")
+
+
 def test_without_the_token_everything_is_forbidden(server):
     wrong = server.token[:-1] + ("a" if server.token[-1] != "a" else "b")
     paths = ["/", "", "/parts/scan", f"/{wrong}/", f"/{wrong}/parts/scan", "/favicon.ico"]
@@ -131,7 +136,22 @@ def test_the_token_is_compared_in_constant_time(server, monkeypatch):
     real = hmac.compare_digest
     monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append(a) or real(a, b))
     ask(server, "/wrong/")
-    assert compared == [b"wrong"]
+    assert compared == [b"wrong", b"wrong"]  # with the token, and with the ticket
+
+
+def test_a_ticket_leads_to_the_page_once():
+    """It is for the command line of a browser, which everybody on the machine can list."""
+    with running(THINGS) as one:
+        path = one.ticket_url.removeprefix(f"http://{ADDRESS}:{one.port}")
+        assert one.token not in path
+        for refused in (f"{path}parts/scan", f"{path}x"):
+            assert ask(one, refused)[0] == 403
+        assert ask(one, path, "HEAD")[0] == ask(one, path, Host="evil.example")[0] == 403
+        status, _, headers = ask(one, path)
+        assert (status, headers["Location"]) == (303, f"/{one.token}/")
+        assert ask(one, path)[0] == 403
+        assert ask(one, "//")[0] == 403  # a ticket that is used up is not an empty one
+        assert ask(one, f"/{one.token}/")[:2] == (200, b"page")
 
 
 def test_a_port_that_is_taken(server):

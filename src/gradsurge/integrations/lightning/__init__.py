@@ -1,4 +1,4 @@
-"""gradsurge for Lightning: ``pip install gradsurge[lightning]``."""
+"""gradsurge for Lightning: ``pip install 'gradsurge[lightning]'``."""
 
 from gradsurge.integrations.lightning.callback import CalibrationCallback
 

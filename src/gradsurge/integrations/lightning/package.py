@@ -7,7 +7,7 @@ except ImportError:
         from pytorch_lightning import Callback, LightningModule, Trainer
     except ImportError as error:
         raise ImportError(
-            "gradsurge.integrations.lightning needs Lightning: pip install gradsurge[lightning]"
+            "gradsurge.integrations.lightning needs Lightning: pip install 'gradsurge[lightning]'"
         ) from error
 
 __all__ = ["Callback", "LightningModule", "Trainer"]

@@ -27,7 +27,8 @@ class SurgeryDiceLoss(MonaiSurgeryLoss):
         softmax: channels exclude each other. One of the two must be said.
         decline: the exponent n of the surgery's decline, None for none.
         scale: its factor s.
-        ignore_index: class index of voxels that count nowhere.
+        ignore_index: class of voxels that count nowhere, or another number that marks them, as
+            in MONAI 1.6.
         **options: all others of MONAI's DiceLoss.
 
     >>> import torch
@@ -54,10 +55,10 @@ class SurgeryDiceLoss(MonaiSurgeryLoss):
         theirs = DiceLoss(include_background=include_background, **options)
         operated: Dice | Surgery
         if sums_say_it_all(theirs, activation):
-            operated = fused_dice(theirs, activation, SurgeryRule(decline, scale), ignore_index)
+            operated = fused_dice(theirs, activation, SurgeryRule(decline, scale))
         else:
-            operated = Surgery(theirs, activation, decline, scale, ignore_index=ignore_index)
-        super().__init__(operated, activation, to_onehot_y, theirs.reduction)
+            operated = Surgery(theirs, activation, decline, scale)
+        super().__init__(operated, activation, to_onehot_y, theirs.reduction, ignore_index)
 
 
 def refuse_other_activation(options: dict[str, Any]) -> None:
@@ -76,14 +77,11 @@ def sums_say_it_all(theirs: DiceLoss, activation: Activation) -> bool:
     return bool(usual and not unusual and theirs.class_weight is None and counts_channel_0)
 
 
-def fused_dice(
-    theirs: DiceLoss, activation: Activation, rule: SurgeryRule, ignore_index: int | None = None
-) -> Dice:
+def fused_dice(theirs: DiceLoss, activation: Activation, rule: SurgeryRule) -> Dice:
     """Return gradsurge's Dice with the options of MONAI's."""
     return Dice(
         activation=activation,
         smooth=theirs.smooth_nr,
         include_background=theirs.include_background,
-        ignore_index=ignore_index,
         surgery=rule,
     )

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -22,8 +23,9 @@ class CalibrationHandler(IgniteMetricHandler):  # type: ignore[misc]  # untyped
 
     Attached under a name, as `key_val_metric` or `additional_metrics` do: for ``"val"`` and the
     default scores ``engine.state.metrics`` gets val_nll, val_ece, val_brier and val_dice, and
-    under "val" the first of them, so that a checkpoint can be chosen by it (``metric_cmp_fn``
-    then says that lower is better).
+    under "val" the first of them, so that a checkpoint can be chosen by it. MONAI takes higher
+    numbers for better ones: of the NLL say otherwise in both places, to the engine with
+    ``metric_cmp_fn`` and to ``CheckpointSaver`` with ``key_metric_negative_sign=True``.
 
     Logits are counted as they leave the network, before any post-processing, which often turns
     them into masks. Probabilities are counted after it: so recalibrated ones can be measured.
@@ -36,6 +38,9 @@ class CalibrationHandler(IgniteMetricHandler):  # type: ignore[misc]  # untyped
         scores: names, see `CalibrationSketchMetric`; the first is the key metric.
         output_transform: from the engine's output to (prediction, label); by default its items
             "pred" and "label".
+
+    Raises:
+        ImportError: pytorch-ignite, which MONAI's engines are made of, is missing.
     """
 
     def __init__(
@@ -47,6 +52,11 @@ class CalibrationHandler(IgniteMetricHandler):  # type: ignore[misc]  # untyped
         scores: Sequence[str] = USUAL_SCORES,
         output_transform: Callable[[Any], Any] | None = None,
     ) -> None:
+        if find_spec("ignite") is None:
+            raise ImportError(
+                "CalibrationHandler needs pytorch-ignite: pip install 'gradsurge[monai]'; without "
+                "engines there is CalibrationSketchMetric"
+            )
         metric = CalibrationSketchMetric(input, kind, classes, bins)
         self.scores = check_scores(scores, metric.sketch, bins)
         chosen = output_transform or from_engine([CommonKeys.PRED, CommonKeys.LABEL])

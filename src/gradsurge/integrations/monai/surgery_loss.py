@@ -6,7 +6,9 @@ from monai.networks import one_hot
 from torch import Tensor, nn
 from torch.nn.modules.loss import _Loss
 
+from gradsurge.integrations.monai.ignored_voxels import without_ignored
 from gradsurge.losses import Equilibrium
+from gradsurge.losses.options import check_ignore_index
 from gradsurge.surgery.operator import Activation
 
 
@@ -21,20 +23,31 @@ class MonaiSurgeryLoss(_Loss):
         activation: "softmax" or "sigmoid".
         to_onehot_y: labels are class indices (B, 1, ...), not one-hot (B, C, ...).
         reduction: MONAI's word for what becomes of the values of a batch.
+        ignore_index: class of voxels that count nowhere; None for none.
     """
 
     def __init__(
-        self, operated: nn.Module, activation: Activation, to_onehot_y: bool, reduction: str
+        self,
+        operated: nn.Module,
+        activation: Activation,
+        to_onehot_y: bool,
+        reduction: str,
+        ignore_index: int | None = None,
     ) -> None:
         super().__init__(reduction=reduction)
+        check_ignore_index(ignore_index)
         self.operated: Any = operated
         self.activation, self.to_onehot_y = activation, to_onehot_y
+        self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:  # noqa: A002  # MONAI's names
         self._check_shapes(input, target)
+        where = {}
+        if self.ignore_index is not None:
+            target, where["mask"] = without_ignored(target, self.ignore_index)
         if self.to_onehot_y and self.activation == "sigmoid" and input.shape[1] > 1:
             target = one_hot(target, num_classes=input.shape[1])
-        loss: Tensor = self.operated(input, target)
+        loss: Tensor = self.operated(input, target, **where)
         return loss
 
     @property

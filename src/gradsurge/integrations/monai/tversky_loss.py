@@ -26,7 +26,8 @@ class SurgeryTverskyLoss(MonaiSurgeryLoss):
         beta: weight of false negatives.
         decline: the exponent n of the surgery's decline, None for none.
         scale: its factor s.
-        ignore_index: class index of voxels that count nowhere.
+        ignore_index: class of voxels that count nowhere, or another number that marks them, as
+            in MONAI 1.6.
         **options: all others of MONAI's TverskyLoss.
 
     >>> import torch
@@ -63,12 +64,11 @@ class SurgeryTverskyLoss(MonaiSurgeryLoss):
                 activation=activation,
                 smooth=theirs.smooth_nr,
                 include_background=include_background,
-                ignore_index=ignore_index,
                 surgery=SurgeryRule(decline, scale),
             )
         else:
-            operated = Surgery(theirs, activation, decline, scale, ignore_index=ignore_index)
-        super().__init__(operated, activation, to_onehot_y, theirs.reduction)
+            operated = Surgery(theirs, activation, decline, scale)
+        super().__init__(operated, activation, to_onehot_y, theirs.reduction, ignore_index)
 
 
 def _sums_say_it_all(theirs: TverskyLoss, activation: Activation) -> bool:

@@ -69,7 +69,7 @@ def _tile(case: StoredCase, split: str, colours: bool) -> Tile:
     step = -(-max(label.shape) // _SIDE)
     return Tile(
         case.name,
-        f"{split} · {shape} · {float(f"{100 * case.foreground:.2g}"):g} %",
+        f"{split} · {shape} · {float(f'{100 * case.foreground:.2g}'):g} %",
         _picture(_shrunk(image.astype(np.float64), step)),
         label,
         case.spacing[down] / case.spacing[across],

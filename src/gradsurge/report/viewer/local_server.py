@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -46,6 +47,9 @@ class LocalServer:
     The address of the page holds a token that nobody can guess: ``http://127.0.0.1:PORT/TOKEN/``.
     A request without it is refused, whatever it asks for.
 
+    A browser that is started with an address tells it to everybody on the machine who lists
+    processes. It is given `ticket_url` instead, which leads to the page once and then no more.
+
     Args:
         things: path -> what is served there.
         port: 0 for one that is free.
@@ -62,12 +66,18 @@ class LocalServer:
     def __post_init__(self) -> None:
         self._server = _Server((ADDRESS, self.port), _Handler)
         self._server.things, self._server.token = self.things, self.token.encode()
+        self._server.ticket = secrets.token_urlsafe(24).encode()
         self.port = int(self._server.server_address[1])
 
     @property
     def url(self) -> str:
         """The address of the page."""
         return f"http://{ADDRESS}:{self.port}/{self.token}/"
+
+    @property
+    def ticket_url(self) -> str:
+        """An address for a command line: it leads to the page for whoever comes first."""
+        return f"http://{ADDRESS}:{self.port}/{self._server.ticket.decode()}/"
 
     def serve(self) -> None:
         """Answer requests until `stop` or Ctrl-C."""
@@ -88,6 +98,15 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True  # a browser that keeps a connection open must not keep us
     things: Mapping[str, Served]
     token: bytes
+    ticket: bytes  # empty once it is used
+    turn = threading.Lock()  # each request has a thread of its own
+
+    def takes(self, ticket: bytes) -> bool:
+        """Tell whether it is the ticket, which no second request can use."""
+        with self.turn:
+            right = bool(self.ticket) and hmac.compare_digest(ticket, self.ticket)
+            self.ticket = b"" if right else self.ticket
+        return right
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -103,14 +122,19 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._found(), body=False)
 
     def _found(self) -> Served | HTTPStatus:
-        """Return what is asked for; the token comes first, so that strangers learn nothing."""
-        token, _, path = self.path.partition("?")[0].removeprefix("/").partition("/")
-        # Compared as bytes, in the same time wherever they differ.
-        if not hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token):
-            return HTTPStatus.FORBIDDEN
+        """Return what is asked for; whoever has no token is refused, and learns nothing."""
+        token, slash, path = self.path.partition("?")[0].removeprefix("/").partition("/")
         if self.headers.get("Host") not in self._own_names():
             return HTTPStatus.FORBIDDEN  # another site's name was bent to this machine
-        return self.server.things.get(path, HTTPStatus.NOT_FOUND)
+        # Compared as bytes, in the same time wherever they differ.
+        given = token.encode("utf-8", "replace")
+        if hmac.compare_digest(given, self.server.token):
+            # Copied without its last slash, the page would look for its parts beside itself.
+            known = self.server.things.get(path, HTTPStatus.NOT_FOUND)
+            return known if slash else HTTPStatus.SEE_OTHER
+        if self.command == "GET" and not path and self.server.takes(given):
+            return HTTPStatus.SEE_OTHER
+        return HTTPStatus.FORBIDDEN
 
     def _own_names(self) -> tuple[str, str]:
         port = self.server.server_address[1]
@@ -123,6 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             status, served = HTTPStatus.OK, found
         self.send_response(status)
+        if status is HTTPStatus.SEE_OTHER:
+            self.send_header("Location", f"/{self.server.token.decode()}/")
         for name, value in _HEADERS.items():
             self.send_header(name, value)
         self.send_header("Content-Type", served.kind)

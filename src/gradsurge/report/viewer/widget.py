@@ -1,10 +1,12 @@
 """The viewer as a widget of a notebook."""
 
 import functools
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gradsurge.data.formats import stem_of
 from gradsurge.experiments.viewing.case_view import CaseView
 from gradsurge.experiments.viewing.gathering import gather
 from gradsurge.experiments.viewing.request import Named, ViewRequest
@@ -14,15 +16,28 @@ from gradsurge.report.viewer.page import NIIVUE, asset, module_text, niivue_part
 
 
 def show_case(
-    *folders: str | Path, case: str | None = None, names: tuple[str, ...] = (), **options: Any
+    *folders: str | Path,
+    case: str | None = None,
+    names: Sequence[str] = (),
+    scan: str | Path | None = None,
+    label: str | Path | None = None,
+    maps: Sequence[str | Path] = (),
+    masks: Sequence[str | Path] = (),
+    channel: int | None = None,
+    structures: Sequence[str] = (),
 ) -> Any:
     """Show a case in a notebook: the last line of a cell.
 
     Args:
         folders: one or two of ``gradsurge predict`` or ``gradsurge train``; none for plain files.
         case: its name; the first one if left out.
-        names: of the models; those of the folders if left out.
-        options: further fields of `ViewRequest`: ``scan``, ``label``, ``maps``, ``masks``, ...
+        names: of the models; those of the folders or maps if left out.
+        scan: file of the image, if it is not the one that was predicted; of plain files always.
+        label: file, or folder with a file named after the case.
+        maps: files of probabilities on the scan's grid, one a model, without folders.
+        masks: files of masks, one for each of ``maps``.
+        channel: of the scan; the first one, or the colours of a picture, if left out.
+        structures: names of those to show; all if left out.
 
     Returns:
         The widget. Its ``threshold``, ``structure`` and ``cursor`` (a voxel of the scan's array)
@@ -38,11 +53,33 @@ def show_case(
         view = show_case("predictions/dice", "predictions/dice-surgery", case="case_10")
         view
     """
-    if names and len(names) != len(folders):
-        raise ValueError(f"names: expected one for each of {len(folders)} folders, got {names!r}")
-    chosen = names or tuple(Path(folder).resolve().name for folder in folders)
-    named = tuple(Named(name, Path(f)) for name, f in zip(chosen, folders, strict=True))
-    return case_widget(gather(ViewRequest(named, case, **options)))
+    files = _listed(maps)
+    own = [Path(folder).resolve().name for folder in folders]
+    request = ViewRequest(
+        folders=_named(() if files else names, folders, own),
+        case=case,
+        scan=None if scan is None else Path(scan),
+        label=None if label is None else Path(label),
+        maps=_named(names if files else (), files, [stem_of(Path(f)) for f in files]),
+        masks=tuple(map(Path, _listed(masks))),
+        channel=channel,
+        structures=(structures,) if isinstance(structures, str) else tuple(structures),
+    )
+    return case_widget(gather(request))
+
+
+def _listed(files: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    return [files] if isinstance(files, str | Path) else list(files)
+
+
+def _named(
+    names: Sequence[str], places: Sequence[str | Path], own: Sequence[str]
+) -> tuple[Named, ...]:
+    """Return places by the names that were given, or else by their own."""
+    chosen = [names] if isinstance(names, str) else list(names) or list(own)
+    if len(chosen) != len(places):
+        raise ValueError(f"names: expected one for each of {len(places)} models, got {chosen!r}")
+    return tuple(Named(name, Path(place)) for name, place in zip(chosen, places, strict=True))
 
 
 def case_widget(view: CaseView) -> Any:

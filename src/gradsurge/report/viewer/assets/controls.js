@@ -10,11 +10,15 @@ const VIEWS = [
 const KEYS = [
   ["click, drag", "cursor"],
   ["arrow keys", "by one voxel"],
-  ["wheel, PgUp, PgDn", "slices"],
   ["right drag", "scan contrast"],
   ["+ − 0", "zoom, and back"],
+];
+const OF_SLICES = [
+  ["wheel, PgUp, PgDn", "slices"],
   ["G", "fullest slice"],
 ];
+const OF_PICTURES = [["G", "into the structure"]];
+const OF_MAPS = [["U D", "threshold ±"]];
 
 class Controls {
   // `state` returns the state; `change` takes what becomes different in it.
@@ -31,8 +35,8 @@ class Controls {
       structures.length > 1 ? this.structure.element : null,
       hasMaps ? this.mapGroup(description.colours.probability) : null,
       label || hasMasks ? this.outlineGroup(Boolean(label), hasMasks) : null,
-      this.viewGroup(grid.flat),
-      group("Mouse and keys", keyList(hasMaps)),
+      this.viewGroup(grid),
+      group("Mouse and keys", keyList(hasMaps, grid.flat)),
     );
   }
 
@@ -68,7 +72,7 @@ class Controls {
     return [this.ticks[name].element, this.sliders[name].element];
   }
 
-  viewGroup(flat) {
+  viewGroup(grid) {
     const { change } = this;
     this.view = choice("Slices", VIEWS, (value) => change({ view: value }));
     this.cross = tick("cross lines at the cursor", "X", true, (on) => change({ cross: on }));
@@ -77,10 +81,10 @@ class Controls {
     this.radiological = tick(words, "", false, (on) => change({ radiological: on }));
     return group(
       "View",
-      flat ? null : this.view.element,
+      grid.flat ? null : this.view.element,
       this.cross.element,
       this.smooth.element,
-      flat ? null : this.radiological.element,
+      hasSides(grid) ? this.radiological.element : null,
     );
   }
 
@@ -103,8 +107,8 @@ function group(title, ...children) {
   return make("fieldset", {}, make("legend", {}, title), ...children);
 }
 
-function keyList(hasMaps) {
-  const keys = hasMaps ? [...KEYS, ["U D", "threshold ±"]] : KEYS;
+function keyList(hasMaps, flat) {
+  const keys = [...KEYS, ...(flat ? OF_PICTURES : OF_SLICES), ...(hasMaps ? OF_MAPS : [])];
   const rows = keys.flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)]);
   return make("dl", {}, ...rows);
 }

@@ -46,11 +46,18 @@ export default {
     await hear(async () => {
       for (const [name, value] of values) await shown[name](value);
     });
-    for (const name of Object.keys(shown)) {
-      model.on(`change:${name}`, () => {
+    const ears = Object.keys(shown).map((name) => {
+      const ear = () => {
         const value = model.get(name);
         if (!telling) hear(() => shown[name](value));
-      });
-    }
+      };
+      model.on(`change:${name}`, ear);
+      return [`change:${name}`, ear];
+    });
+    // When the cell is run again: a browser has few WebGL contexts, and takes them from others.
+    return () => {
+      for (const [event, ear] of ears) model.off(event, ear);
+      viewer.close();
+    };
   },
 };

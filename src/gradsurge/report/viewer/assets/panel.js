@@ -2,6 +2,7 @@
 
 const COLOURS = "gradsurge probability";
 const CROSS = { one: 0.3, three: 0.6 }; // width of its lines, percent of the field of view
+const LETTERS = [1, 0.5, 0.1, 1];
 const ZOOM = { step: 1.25, least: 1, most: 16 };
 
 class Panel {
@@ -15,8 +16,10 @@ class Panel {
       crosshairColor: [1, 0.85, 0.2, 0.9],
       crosshairWidthUnit: "percent",
       crosshairWidth: CROSS.three,
+      fontColor: LETTERS, // seen on white and on black: which side is left matters
+      fontMinPx: 17,
       multiplanarShowRender: niivue.SHOW_RENDER.NEVER,
-      isOrientationTextVisible: !description.grid.flat,
+      isOrientationTextVisible: hasSides(description.grid),
       isNearestInterpolation: true,
       isForceMouseClickToVoxelCenters: true,
       loadingText: "",
@@ -25,6 +28,10 @@ class Panel {
 
   async open(scan) {
     const { nv, description, niivue } = this;
+    // NiiVue adds the margin beside a slice to its place a second time, which drops the letter of
+    // the upper side below the slice. Without the margin it stands at the slice's own edge.
+    const letters = nv.drawSliceOrientationText.bind(nv);
+    nv.drawSliceOrientationText = (place, plane) => letters(place, plane);
     await nv.attachToCanvas(this.canvas);
     nv.addColormap(COLOURS, colourTable(description.colours.probability));
     const [low, high] = description.scan.window;
@@ -118,11 +125,22 @@ class Panel {
     this.setCross(cross);
   }
 
+  // Give the graphics memory back.
+  close() {
+    this.nv.cleanup();
+    this.nv.gl.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+
   setWindow(low, high) {
     this.scan.cal_min = low;
     this.scan.cal_max = high;
     this.nv.updateGLVolume();
   }
+}
+
+// Whether it is known which way is right: not of pictures, nor of stacks of them.
+function hasSides({ flat, affine }) {
+  return !flat && affine !== null;
 }
 
 // Nothing is drawn where p is exactly 0, which NiiVue's threshold lets through.

@@ -144,6 +144,10 @@ class Viewer {
     this.onChange?.(this);
   }
 
+  close() {
+    for (const { panel } of this.parts) panel.close();
+  }
+
   onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.key === "Tab") return;
     const taken = keyPressed(event, this);
