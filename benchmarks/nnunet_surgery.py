@@ -10,8 +10,8 @@ temperature, fitted on the fold's validation cases by what `gradsurge recalibrat
 Test cases are predicted by ``nnUNetv2_predict --save_probabilities`` and measured by what
 `gradsurge evaluate` runs: NLL of the classes together, ECE the mean over the two structures, pooled
 over the test cases; Dice the mean over cases and structures. Seconds per epoch are nnU-Net's own,
-the median. One training each, and no seeds (nnU-Net sets none): differences of a tenth of a Dice
-point mean nothing.
+the median, and all trainings count NLL and ECE in them. One training each, and no seeds (nnU-Net
+sets none): differences of a tenth of a Dice point mean nothing.
 
 Everything stays in ``--work``; the same command goes on where it was stopped.
 

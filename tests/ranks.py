@@ -27,7 +27,7 @@ def run_ranks(module, folder):
         for rank in range(RANKS)
     ]
     try:
-        outputs = [process.communicate(timeout=120)[0] for process in processes]
+        outputs = [process.communicate(timeout=300)[0] for process in processes]
     finally:
         for process in processes:
             process.kill()

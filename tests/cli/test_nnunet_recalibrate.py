@@ -52,12 +52,14 @@ def test_without_predictions_it_only_fits(run, model, tmp_path):
     assert load_recalibration(out / "recalibration.json").method == "bias"
 
 
-def test_one_fold_may_be_named(run, model, tmp_path):
-    done = run(
-        "recalibrate", "--nnunet", model / "fold_1" / "validation", "--out", tmp_path / "out"
-    )
+@pytest.mark.parametrize("name", ["fold_1", "fold_1/validation"])
+def test_one_fold_may_be_named(run, model, tmp_path, name):
+    out = tmp_path / "out"
+    done = run("recalibrate", "--nnunet", model / name, "--out", out)
     assert done.returncode == 0
     assert "2 cases" in done.stdout
+    fitted = load_recalibration(out / "recalibration.json").fitted_on
+    assert fitted == f"2 validation cases of fold_1 of {model.name}"
 
 
 def test_a_fold_of_all_cases_is_no_validation(run, model, tmp_path):
@@ -65,7 +67,7 @@ def test_a_fold_of_all_cases_is_no_validation(run, model, tmp_path):
     done = run("recalibrate", "--nnunet", model, "--out", tmp_path / "out")
     assert (done.returncode, "NLL of these 2 cases" in done.stdout) == (0, True)
     (model / "fold_0").rename(tmp_path / "fold_0")
-    for folder in (model, model / "fold_all" / "validation"):
+    for folder in (model, model / "fold_all", model / "fold_all" / "validation"):
         done = run("recalibrate", "--nnunet", folder, "--out", tmp_path / "more")
         assert done.returncode == 1
         assert "was validated on the cases it was trained on" in done.stderr
@@ -92,8 +94,8 @@ def test_a_bad_case_is_one_line_and_the_fit_goes_on(run, model, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--nnunet", "{model}/fold_0"), "expected a trained model of nnU-Net"),
-        (("--nnunet", "."), "it holds models, name one: nnUNetTrainer__nnUNetPlans__3d_fullres"),
+        (("--nnunet", "gt_segmentations"), "expected a trained model of nnU-Net"),
+        (("--nnunet", "."), "holds models, name one: nnUNetTrainer__nnUNetPlans__3d_fullres"),
         (("--nnunet", "missing"), "does not exist"),
         (("--nnunet", "{model}", "--method", "magic"), "magic"),
         (("--nnunet", "{model}", "fit", "temperature", "x"), "--nnunet: goes without fit"),

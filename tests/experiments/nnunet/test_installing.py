@@ -85,6 +85,20 @@ def test_another_build_of_nnunet_is_named(nnunet):
         installing.install()
 
 
+@pytest.mark.parametrize(
+    ("version", "fine"), [("2.8.1", True), ("3.0", True), ("2.10", True), ("2.6.2", False)]
+)
+def test_an_old_nnunet_is_told_at_once(nnunet, monkeypatch, version, fine):
+    monkeypatch.setattr(installing, "version", lambda name: version)
+    if fine:
+        assert installing.install()[1]
+        return
+    for act in (installing.install, lambda: installing.status({})):
+        with pytest.raises(ValueError, match=r"nnU-Net 2\.6\.2 is too old"):
+            act()
+    assert list(nnunet.iterdir()) == []
+
+
 def load_module(monkeypatch, name="nnUNetTrainerSurgery"):
     monkeypatch.syspath_prepend(str(installing.trainer_folder()))
     monkeypatch.delitem(sys.modules, name, raising=False)

@@ -1,5 +1,7 @@
 """nnU-Net's folders of predictions, evaluated as they lie there."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,14 @@ def test_a_fold_is_scored_on_its_own_cases_and_the_others_are_not_missed(tmp_pat
     assert found.problems == []
     expected = plain_nll([folders.case(2), folders.case(3)])
     assert pooled(found).nll() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("typed", ["validation", "."])
+def test_a_fold_is_known_from_inside(tmp_path, monkeypatch, typed):
+    model, labels = folders.trained_model(tmp_path)
+    monkeypatch.chdir(model / "fold_1")
+    found = evaluate({"m": Path(typed)}, labels, QUICK)
+    assert (list(found.models["m"].cases), found.problems) == (["case_2", "case_3"], [])
 
 
 def test_a_model_is_scored_on_all_its_folds(tmp_path):
@@ -67,6 +77,24 @@ def test_masks_without_probabilities_lead_to_the_flag(tmp_path):
     (model / "fold_0" / "validation" / "case_0.npz").unlink()
     with pytest.raises(ValueError, match="--val --npz"):
         evaluate({"m": model}, labels, QUICK)
+
+
+def test_what_holds_no_validated_cases_is_refused_with_what_to_do(tmp_path):
+    model, labels = folders.trained_model(tmp_path, folds=((0,),))
+
+    def refused(folder, said):
+        with pytest.raises(ValueError, match=said):
+            evaluate({"m": folder}, labels, QUICK)
+
+    refused(tmp_path, f"holds models, name one: {model.name}")
+    (model / "fold_0").rename(model / "fold_all")
+    refused(model, "was validated on the cases it was trained on")
+    (model / "fold_all" / "validation").rename(tmp_path / "elsewhere")
+    (model / "fold_all").rename(model / "fold_0")
+    (model / "fold_0" / "checkpoint_final.pth").touch()
+    (model / "fold_0" / "progress.png").touch()  # no case of that name
+    for folder in (model, model / "fold_0"):
+        refused(folder, "was not validated yet; nnUNetv2_train .* --val --npz")
 
 
 def test_a_case_in_two_folds_is_refused(tmp_path):
@@ -129,10 +157,11 @@ def test_an_ignore_label_is_not_taken_for_background(tmp_path):
         evaluate({"m": model}, labels, QUICK)
 
 
-def test_turned_images_are_refused(tmp_path):
+@pytest.mark.parametrize("reader", ["NibabelIOWithReorient", "SimpleITKIOWithReorient"])
+def test_turned_images_are_refused(tmp_path, reader):
     model, labels = folders.trained_model(tmp_path)
-    folders.write_descriptions(model, reader="NibabelIOWithReorient")
-    with pytest.raises(ValueError, match="turned these images to RAS"):
+    folders.write_descriptions(model, reader=reader)
+    with pytest.raises(ValueError, match="turned these images"):
         evaluate({"m": model / "fold_0" / "validation"}, labels, QUICK)
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from tests.integrations.nnunet.nnunet_environment import VARIABLE, find_python
 
-collect_ignore = ["real_losses.py", "real_trainers.py"]  # they are run there, and import nnU-Net
+# They are run there, and import nnU-Net.
+collect_ignore = ["real_losses.py", "real_ranks.py", "real_trainers.py"]
 
 
 @pytest.fixture(scope="session")

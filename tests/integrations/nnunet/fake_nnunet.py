@@ -31,7 +31,7 @@ class FakeTrainer:
     """One output of two resolutions, a network of one convolution."""
 
     def __init__(self, folder, plans=None, resume=False):
-        self.output_folder, self.local_rank = str(folder), 0
+        self.output_folder, self.local_rank, self.fold = str(folder), 0, 1
         self.device = torch.device("cpu")
         self.logger, self.lines = FakeLogger(resume), []
         self.plans_manager = SimpleNamespace(plans=plans or {})

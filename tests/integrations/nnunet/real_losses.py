@@ -30,9 +30,9 @@ def nnunets(task, ddp=False):
     return DC_and_CE_loss({**dice, "do_bg": False}, {}, ignore_label=task.ignore_label, **kind)
 
 
-def operated(task):
+def operated(task, ddp=False):
     """nnU-Net's loss at one resolution, with our operator in the place of its activation."""
-    own = nnunets(task)
+    own = nnunets(task, ddp)
 
     def loss(z, y):
         if task.regions:
@@ -70,23 +70,29 @@ def compare(task):
     }
 
 
+def at_the_weights(ours, theirs, batch):
+    """The difference between the gradients of a distributed network's weights."""
+    found = []
+    for loss in (ours, theirs):
+        torch.manual_seed(0)
+        net = DistributedDataParallel(nn.Conv3d(3, 3, 1))
+        loss(net(batch.outputs[0].float()), batch.targets[0]).backward()
+        found.append(net.module.weight.grad)
+    return ((found[0] - found[1]).abs().max() / found[1].abs().max()).item()
+
+
 def on_rank(rank, folder):
     """Batch Dice of two ranks under DistributedDataParallel: what reaches the weights."""
     dist.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=RANKS)
     found = {}
     for name in ("classes, batch Dice", "regions, batch Dice"):
-        task, weights = TASKS[name], []
-        for loss in (
-            nnunets(task, ddp=True),
-            build_loss(TrainerSettings(loss="ce+dice"), task, None),
-        ):
-            torch.manual_seed(0)
-            net = DistributedDataParallel(nn.Conv3d(3, 3, 1))
-            outputs, targets = batch_of(task, seed=rank, dtype=torch.float32)
-            loss(net(outputs[0]), targets[0]).backward()
-            weights.append(net.module.weight.grad)
-        theirs, ours = weights
-        found[name] = ((ours - theirs).abs().max() / theirs.abs().max()).item()
+        task = TASKS[name]
+        plain = build_loss(TrainerSettings(loss="ce+dice"), task, None)
+        surgical = build_loss(TrainerSettings(), task, None)
+        found[name] = {
+            "plain": at_the_weights(plain, nnunets(task, ddp=True), batch_of(task, rank)),
+            "surgery": at_the_weights(surgical, operated(task, ddp=True), batch_of(task, rank)),
+        }
     Path(folder, f"{rank}.json").write_text(json.dumps(found))
     dist.destroy_process_group()
 
@@ -94,9 +100,8 @@ def on_rank(rank, folder):
 def main():
     found = {name: compare(task) for name, task in TASKS.items()}
     with tempfile.TemporaryDirectory() as folder:
-        for ranks in run_ranks("tests.integrations.nnunet.real_losses", folder):
-            for name, difference in ranks.items():
-                found.setdefault(f"{name}, two ranks", {})["plain"] = difference
+        for rank, told in enumerate(run_ranks("tests.integrations.nnunet.real_losses", folder)):
+            found |= {f"{name}, rank {rank}": kinds for name, kinds in told.items()}
     sys.stdout.write(f"{json.dumps(found)}\n")
 
 

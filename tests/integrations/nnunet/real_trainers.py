@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import torch
@@ -22,6 +23,7 @@ from nnunetv2.utilities.find_class_by_name import recursive_find_python_class
 from gradsurge.experiments.nnunet.installing import trainer_folder
 from gradsurge.integrations.nnunet import nnUNetTrainerSurgery
 from tests.integrations.nnunet.real_losses import operated
+from tests.ranks import run_ranks
 
 REGIONS = {"background": 0, "whole": [1, 2], "posterior": 2}
 CPU = torch.device("cpu")
@@ -176,6 +178,8 @@ def main():
     found["starts"] = {way: same for way, (same, _) in starts.items()}
     found["epoch"] = starts["--c"][1]
     found["by_variable"] = by_variable()
+    with tempfile.TemporaryDirectory() as folder:
+        found["ranks"] = run_ranks("tests.integrations.nnunet.real_ranks", folder)
     sys.stdout.write(f"\n{json.dumps(found, default=float)}\n")
 
 

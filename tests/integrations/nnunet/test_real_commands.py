@@ -117,3 +117,7 @@ def the_trainer_takes_the_steps_of_nnunets_own(work):
     assert found["starts"] == body_and_heads
     assert found["epoch"] == 2
     assert found["by_variable"]
+    first, second = found["ranks"]
+    assert first["batch"] == second["batch"] == 1
+    assert max(first["moves"], second["moves"]) < 1e-4
+    assert first["scores"] == second["scores"]  # counted over both

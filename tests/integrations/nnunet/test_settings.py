@@ -46,6 +46,22 @@ def test_the_environment_is_read_as_its_values_mean():
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "value"), [(".25", 0.25), ("1.", 1.0), ("+2", 2.0), ("1e-3", 1e-3)]
+)
+def test_numbers_are_written_as_people_write_them(text, value):
+    assert told(SCALE=text).scale == value
+
+
+@pytest.mark.parametrize("start", [0.0, 0.29, 0.6, 0.99])
+@pytest.mark.parametrize("epochs", [1, 2, 3, 50, 100])
+def test_surgery_comes_once_and_never_stays_out(start, epochs):
+    blends = [TrainerSettings(surgery_start=start).blend(e, epochs) for e in range(epochs)]
+    assert blends == sorted(blends)
+    assert blends[-1] == 1.0
+    assert blends.count(0.0) == (round(100 * start) * epochs) // 100  # in whole numbers
+
+
 def test_later_sources_win_and_the_others_stay():
     found = TrainerSettings.merged(
         ("plans", {"decline": 10, "scale": 0.5}), ("stored", {"decline": 15}), (PREFIX, {})
@@ -60,6 +76,7 @@ def test_later_sources_win_and_the_others_stay():
         ("DECLINE", "-3", "GRADSURGE_DECLINE: expected a number above 0, or none"),
         ("DECLINE", "steep", "GRADSURGE_DECLINE: expected a number above 0"),
         ("SCALE", "NaN", "GRADSURGE_SCALE: expected a number above 0"),
+        ("SCALE", "inf", "GRADSURGE_SCALE: expected a number above 0"),
         ("SCALE", "none", "GRADSURGE_SCALE: expected a number above 0; got None"),
         ("SURGERY_START", "1", "GRADSURGE_SURGERY_START: expected a number from 0 and below 1"),
         ("EPOCHS", "2.5", "GRADSURGE_EPOCHS: expected a whole number from 1 on"),

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from gradsurge.integrations.nnunet.start_weights import load_weights
+from gradsurge.integrations.nnunet.start_weights import checkpoint_of, load_weights
 
 
 def network():
@@ -44,6 +44,19 @@ def test_all_weights_arrive(file, wrap):
     load_weights(wrap(mine), file)
     theirs = torch.load(file, weights_only=False)["network_weights"]
     torch.testing.assert_close(dict(mine.state_dict()), dict(theirs))
+
+
+def test_it_tells_the_fold_where_the_checkpoint_does(file):
+    assert load_weights(network(), file) == 0
+    torch.save({"network_weights": network().state_dict()}, file)
+    assert load_weights(network(), file) is None
+
+
+def test_of_a_model_the_checkpoint_of_the_fold_is_taken(tmp_path):
+    assert checkpoint_of(tmp_path, 3) == tmp_path / "fold_3" / "checkpoint_final.pth"
+    assert checkpoint_of(str(tmp_path), "all").parent.name == "fold_all"
+    file = tmp_path / "x.pth"
+    assert checkpoint_of(file, 3) == file
 
 
 def test_weights_saved_under_data_parallel_arrive(file):

@@ -193,6 +193,24 @@ def test_a_training_starts_from_all_weights_of_a_checkpoint(tmp_path, monkeypatc
     assert any("theirs.pth" in line for line in trainer.lines)
 
 
+@pytest.mark.parametrize(("fold", "warned"), [(0, True), (1, False)])
+def test_weights_of_another_fold_are_warned_of(tmp_path, monkeypatch, fold, warned):
+    saved_weights(tmp_path / "theirs.pth", init_args={"fold": fold})
+    monkeypatch.setenv("GRADSURGE_START_FROM", str(tmp_path / "theirs.pth"))
+    said = "\n".join(started(tmp_path / "run").lines)
+    assert ("WARNING: these weights are of fold 0" in said) == warned
+
+
+def test_a_model_to_start_from_gives_the_weights_of_the_same_fold(tmp_path, monkeypatch):
+    for fold in (0, 1):
+        (tmp_path / f"fold_{fold}").mkdir()
+    saved_weights(tmp_path / "fold_0" / "checkpoint_final.pth")
+    weights = saved_weights(tmp_path / "fold_1" / "checkpoint_final.pth")
+    monkeypatch.setenv("GRADSURGE_START_FROM", str(tmp_path))
+    trainer = started(tmp_path / "run")
+    torch.testing.assert_close(dict(trainer.network.state_dict()), dict(weights))
+
+
 def test_a_resumed_training_does_not_ask_for_the_first_weights_again(tmp_path, monkeypatch):
     monkeypatch.setenv("GRADSURGE_START_FROM", str(tmp_path / "gone.pth"))
     (tmp_path / "checkpoint_best.pth").touch()

@@ -17,6 +17,7 @@ from gradsurge.experiments.whole_file import write_whole
 TRAINER = "nnUNetTrainerSurgery"
 VARIABLE = "nnUNet_extTrainer"
 _MODULE = f"{TRAINER}.py"
+_OLDEST = "2.8"
 _OURS = b"gradsurge nnunet install"  # in every version of the module
 # The first folder of nnU-Net's search: deeper ones import all of its variants and timm before.
 _PLACE = ("training", "nnUNetTrainer")
@@ -65,9 +66,10 @@ def status(environment: Mapping[str, str]) -> Status:
     """Return how things are.
 
     Raises:
-        ValueError: there is no nnU-Net in this environment, or one of another build.
+        ValueError: there is no nnU-Net in this environment, or one that is too old.
     """
     file = _place() / _MODULE
+    _check_version()
     ours = str(trainer_folder()) in environment.get(VARIABLE, "").split(os.pathsep)
     return Status(_nnunet_version(), file, _state(file), ours)
 
@@ -79,10 +81,12 @@ def install() -> tuple[Path, bool]:
         The file, and whether it had to be written.
 
     Raises:
-        ValueError: there is no nnU-Net, or a file of that name which is not ours.
+        ValueError: there is no nnU-Net, one that is too old, or a file of that name which is not
+            ours.
         OSError: the folder cannot be written.
     """
     file = _place() / _MODULE
+    _check_version()
     state = _state(file)
     if state == "not ours":
         raise ValueError(
@@ -119,10 +123,21 @@ def _place() -> Path:
     folder = Path(next(iter(found.submodule_search_locations)), *_PLACE)
     if not folder.is_dir():
         raise ValueError(
-            f"{folder}: expected nnU-Net's folder of trainers there (nnU-Net 2.8 or later, found "
-            f"{_nnunet_version()}); use --print-env"
+            f"{folder}: expected nnU-Net's folder of trainers there (nnU-Net {_OLDEST} or later, "
+            f"found {_nnunet_version()}); use --print-env"
         )
     return folder
+
+
+def _check_version() -> None:
+    """Refuse an nnU-Net whose logger and trainers are others than ours leans on."""
+    found = _nnunet_version()
+    numbers = [int(n) for n in found.split(".")[:2] if n.isdigit()]
+    if numbers and numbers < [int(n) for n in _OLDEST.split(".")]:
+        raise ValueError(
+            f"nnU-Net {found} is too old, {TRAINER} needs {_OLDEST} or later: "
+            f"pip install -U 'gradsurge[nnunet]'"
+        )
 
 
 def _state(file: Path) -> State:

@@ -20,7 +20,8 @@ from gradsurge.data.formats import suffix_of
 
 Files = dict[str, tuple[Path, ...]]
 FOLD_ALL = "fold_all"
-_TURNED = "NibabelIOWithReorient"
+_TURNING = "WithReorient"  # readers of NIfTI and of SimpleITK end so
+_VALIDATE = "nnUNetv2_train ... --val --npz"
 
 
 class Found(NamedTuple):
@@ -46,7 +47,7 @@ def find_predictions(folder: Path, cases: Collection[str]) -> Found:
     """Return the predictions of a folder: any folder of maps, or one of nnU-Net's.
 
     Args:
-        folder: of maps, of a fold's validation, or a trained model of nnU-Net: then all its folds.
+        folder: of maps, of a fold, or a trained model of nnU-Net: then all its folds.
         cases: names of the labelled cases, as in `find_files`.
 
     Raises:
@@ -55,6 +56,7 @@ def find_predictions(folder: Path, cases: Collection[str]) -> Found:
     """
     folds = validation_folders(folder)
     if not folds:
+        check_level(folder)
         return Found(find_files(folder, cases))
     found: Files = {}
     for fold in folds:
@@ -72,19 +74,40 @@ def find_predictions(folder: Path, cases: Collection[str]) -> Found:
 
 
 def validation_folders(folder: Path) -> list[Path]:
-    """Return the validation folders of a trained model's folds, or the folder if it is one.
+    """Return the validation folders of a trained model's folds, or that of a fold.
 
     Of a model "fold_all" is left out: it was validated on the cases it was trained on.
     """
-    if folder.name == "validation" and folder.parent.name.startswith("fold_"):
-        return [folder]
-    found = sorted(f for f in folder.glob("fold_*/validation") if f.is_dir())
+    here = folder.absolute()  # the name tells what it is, also of "."
+    fold = here.parent if here.name == "validation" else here
+    if fold.name.startswith("fold_"):
+        return [f for f in (fold / "validation",) if f.is_dir()]
+    found = sorted(f for f in here.glob("fold_*/validation") if f.is_dir())
     return [f for f in found if f.parent.name != FOLD_ALL]
+
+
+def check_level(folder: Path) -> None:
+    """Refuse a folder of nnU-Net's that holds no validated cases; other folders pass.
+
+    Raises:
+        ValueError: it holds several models, one that was trained on all cases, or one that was
+            not validated.
+    """
+    if (folder / FOLD_ALL).is_dir():
+        raise ValueError(
+            f"{shown(folder)}: {FOLD_ALL} was validated on the cases it was trained on, which tell "
+            f"nothing of new ones; train folds 0 to 4"
+        )
+    models = sorted({f.parents[1].name for f in folder.glob("*/fold_*/validation")})
+    if models:
+        raise ValueError(f"{shown(folder)}: holds models, name one: {', '.join(models)}")
+    if any(any(folder.glob(f"{fold}checkpoint_*.pth")) for fold in ("", "fold_*/")):
+        raise ValueError(f"{shown(folder)}: was not validated yet; {_VALIDATE} does it")
 
 
 def description_file(folder: Path) -> Path | None:
     """Return nnU-Net's `dataset.json` that belongs to a folder of its predictions, if any."""
-    places = [folder, *([folder.parent.parent] if validation_folders(folder) == [folder] else [])]
+    places = [folder, *(fold.parents[1] for fold in validation_folders(folder)[:1])]
     files = [p / "dataset.json" for p in places if (p / "plans.json").is_file()]
     return next((file for file in files if file.is_file()), None)
 
@@ -102,14 +125,15 @@ def check_axes(folder: Path) -> None:
     """Refuse predictions of images that nnU-Net turned before it looked at them.
 
     Raises:
-        ValueError: the plans name the reader that turns images.
+        ValueError: the plans name a reader that turns images.
     """
     file = description_file(folder)
     plans = {} if file is None else read_json(file.with_name("plans.json"), dict)
-    if plans.get("image_reader_writer") == _TURNED:
+    reader = str(plans.get("image_reader_writer"))
+    if reader.endswith(_TURNING):
         raise ValueError(
-            f"{shown(folder)}: nnU-Net turned these images to RAS ({_TURNED} in plans.json), so "
-            f"the axes of its .npz files are not the images'; use SimpleITKIO or NibabelIO"
+            f"{shown(folder)}: nnU-Net turned these images ({reader} in plans.json), so the axes "
+            f"of its .npz files are not the images'; use SimpleITKIO or NibabelIO"
         )
 
 
@@ -117,8 +141,8 @@ def _validated(fold: Path, cases: Collection[str]) -> Files:
     files = find_files(fold, cases)
     if not any(suffix_of(f) == ".npz" for group in files.values() for f in group):
         raise ValueError(
-            f"{shown(fold)}: holds masks, no probabilities; nnUNetv2_train ... --val --npz writes "
-            f"them without training anew"
+            f"{shown(fold)}: holds masks, no probabilities; {_VALIDATE} writes them without "
+            f"training anew"
         )
     return files
 

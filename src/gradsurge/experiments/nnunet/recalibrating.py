@@ -13,6 +13,7 @@ from gradsurge.experiments.evaluation.run import evaluate
 from gradsurge.experiments.evaluation.settings import Settings
 from gradsurge.experiments.nnunet.outputs import (
     FOLD_ALL,
+    check_level,
     reference_folder,
     validation_folders,
 )
@@ -49,7 +50,7 @@ def fit_on_folds(
     """Fit a recalibration on the validation cases of all folds of a trained nnU-Net.
 
     Args:
-        model: folder of a trained model, or of one fold's validation.
+        model: folder of a trained model, or of one fold.
         method: as in `fit_recalibration`.
         labels: folder of labels; where nnU-Net found them if left out.
         jobs: processes; 0 for one a core.
@@ -71,7 +72,7 @@ def fit_on_folds(
     counted = found.models["folds"]
     sketch = counted.sketches["all"]
     names = ", ".join(fold.parent.name for fold in folds)
-    words = f"{len(counted.cases)} validation cases of {names} of {model.name}"
+    words = f"{len(counted.cases)} validation cases of {names} of {folds[0].parents[1].name}"
     return Fit(
         fit_recalibration(method, sketch, words),
         sketch,
@@ -95,17 +96,13 @@ def copy_companions(predictions: Path, out: Path) -> None:
 
 def _folds(model: Path) -> list[Path]:
     folds = validation_folders(model)
-    if model.parent.name == FOLD_ALL or (not folds and (model / FOLD_ALL).is_dir()):
-        raise ValueError(
-            f"{shown(model)}: {FOLD_ALL} was validated on the cases it was trained on, which tell "
-            f"nothing of new ones; train folds 0 to 4 and name their model"
-        )
+    if any(fold.parent.name == FOLD_ALL for fold in folds):
+        check_level(folds[0].parents[1])
     if not folds:
-        models = sorted({f.parents[1].name for f in model.glob("*/fold_*/validation")})
+        check_level(model)
         raise ValueError(
             f"{shown(model)}: expected a trained model of nnU-Net, with fold_0/validation and so "
-            f"on, or one such validation folder"
-            + (f"; it holds models, name one: {', '.join(models)}" if models else "")
+            f"on, or one of its folds"
         )
     return folds
 

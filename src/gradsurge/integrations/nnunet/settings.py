@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from typing import Any, Self
 
 from gradsurge.losses import LOSSES
@@ -30,7 +31,7 @@ class TrainerSettings:
         save_every: epochs between two checkpoints to resume from.
         learning_rate: the first one; nnU-Net lowers it to 0 by its polynomial rule.
         start_from: checkpoint of nnU-Net whose weights, segmentation layers included, are the
-            first ones.
+            first ones; or the folder of a trained model: then that of the same fold.
     """
 
     loss: str = "ce+dice-surgery"
@@ -75,8 +76,8 @@ class TrainerSettings:
         >>> [TrainerSettings(surgery_start=0.6).blend(e, 10) for e in (0, 5, 6, 9)]
         [0.0, 0.0, 1.0, 1.0]
         """
-        # Whole epochs are compared: 0.6 · 10 is 6, whatever floats make of it.
-        return float(epoch >= round(self.surgery_start * epochs, 9))
+        # 0.6 · 10 is 6, whatever floats make of it. Rounded down: the last epoch is surgical.
+        return float(epoch >= math.floor(round(self.surgery_start * epochs, 9)))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -102,10 +103,12 @@ def from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Any], li
 def _parsed(text: str) -> Any:
     if text.lower() == "none":
         return None
-    try:
-        return json.loads(text, parse_constant=str)
-    except json.JSONDecodeError:
-        return text
+    for read in (partial(json.loads, parse_constant=str), float):  # JSON has no ".25"
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _loss(where: str, value: Any) -> str:
@@ -154,7 +157,7 @@ def _options(where: str, value: Any) -> dict[str, Any]:
 
 def _file(where: str, value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"{where}: expected the path of a checkpoint; got {value!r}")
+        raise ValueError(f"{where}: expected the path of a checkpoint or model; got {value!r}")
     return value
 
 

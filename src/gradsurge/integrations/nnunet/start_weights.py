@@ -23,17 +23,28 @@ _NUMBERS: list[Any] = [
 ]
 
 
-def load_weights(network: nn.Module, file: str | Path) -> None:
+def checkpoint_of(place: str | Path, fold: int | str) -> Path:
+    """Return the checkpoint that is named, or that of a fold where a trained model is named."""
+    return (
+        Path(place, f"fold_{fold}", "checkpoint_final.pth") if Path(place).is_dir() else Path(place)
+    )
+
+
+def load_weights(network: nn.Module, file: str | Path) -> int | str | None:
     """Give a network all weights of a checkpoint of nnU-Net; nothing is unpickled.
 
     Args:
         network: compiled and distributed ones too.
         file: checkpoint_final.pth or the like.
 
+    Returns:
+        The fold that the checkpoint was trained on, where it says so.
+
     Raises:
         ValueError: the file is none, or its network is another one.
     """
-    weights = _read(Path(file))
+    found = _read(Path(file))
+    weights = found["network_weights"]
     bare = getattr(network, "module", network)
     bare = getattr(bare, "_orig_mod", bare)
     try:
@@ -44,9 +55,11 @@ def load_weights(network: nn.Module, file: str | Path) -> None:
             f"start_from: {file}: its network is not the one of these plans ({first}); use the "
             f"checkpoint of the same plans, configuration and data set"
         ) from error
+    arguments = found.get("init_args")
+    return arguments.get("fold") if isinstance(arguments, dict) else None
 
 
-def _read(file: Path) -> dict[str, torch.Tensor]:
+def _read(file: Path) -> dict[str, Any]:
     try:
         with torch.serialization.safe_globals(_NUMBERS):
             found = torch.load(file, map_location="cpu", weights_only=True)
@@ -57,7 +70,6 @@ def _read(file: Path) -> dict[str, torch.Tensor]:
     except Exception as error:  # torch.load raises almost anything on a damaged file
         reason = str(error).splitlines()[0][:200]
         raise ValueError(f"start_from: {file}: is no checkpoint of nnU-Net ({reason})") from error
-    weights = found.get("network_weights") if isinstance(found, dict) else None
-    if not isinstance(weights, dict):
+    if not isinstance(found, dict) or not isinstance(found.get("network_weights"), dict):
         raise ValueError(f"start_from: {file}: is no checkpoint of nnU-Net (no network_weights)")
-    return weights
+    return found

@@ -1,6 +1,7 @@
 """What surgery and calibration add to a trainer of nnU-Net, whichever trainer that is."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradsurge.integrations.nnunet.epoch_log import EpochLog
@@ -14,7 +15,7 @@ from gradsurge.integrations.nnunet.settings import (
     from_environment,
 )
 from gradsurge.integrations.nnunet.settings_file import read_settings, write_settings
-from gradsurge.integrations.nnunet.start_weights import load_weights
+from gradsurge.integrations.nnunet.start_weights import checkpoint_of, load_weights
 from gradsurge.integrations.nnunet.validation_counts import ValidationCounts
 
 if TYPE_CHECKING:
@@ -53,8 +54,16 @@ class SurgeryTraining(_Trainer):  # type: ignore[misc]  # nnU-Net is not here
         super().initialize()
         self.logger.update_config({PLAN_ENTRY: self.gradsurge.to_json()})
         if self.gradsurge.start_from is not None and not self._resumes():
-            load_weights(self.network, self.gradsurge.start_from)
-            self.print_to_log_file(f"Weights of {self.gradsurge.start_from}")
+            self._start_from(checkpoint_of(self.gradsurge.start_from, self.fold))
+
+    def _start_from(self, file: Path) -> None:
+        fold = load_weights(self.network, file)
+        self.print_to_log_file(f"Weights of {file}")
+        if fold not in (self.fold, None) and self.fold != "all":
+            self.print_to_log_file(
+                f"WARNING: these weights are of fold {fold}, which may have been trained on the "
+                f"validation cases of fold {self.fold}"
+            )
 
     def _read_settings(self) -> TrainerSettings:
         told, unknown = from_environment(os.environ)
@@ -70,8 +79,8 @@ class SurgeryTraining(_Trainer):  # type: ignore[misc]  # nnU-Net is not here
 
     def _resumes(self) -> bool:
         kinds = ("final", "latest", "best")
-        files = (os.path.join(self.output_folder, f"checkpoint_{k}.pth") for k in kinds)  # noqa: PTH118
-        return bool(self.logger.resume) and any(map(os.path.isfile, files))
+        files = [Path(self.output_folder, f"checkpoint_{kind}.pth") for kind in kinds]
+        return bool(self.logger.resume) and any(file.is_file() for file in files)
 
     def _build_loss(self) -> TrainerLoss:
         own = super()._build_loss()
