@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -159,6 +160,7 @@ def test_inspect_prints_and_draws(run, phantoms, tmp_path):
     ):
         assert words in result.stdout
     assert (tmp_path / "sheet.png").stat().st_size > 10_000
+    assert re.search(r"checked: every file of \d+ cases is as it was written", result.stdout)
 
 
 def test_inspect_folds_long_names_in_a_narrow_terminal(run, tmp_path, monkeypatch):

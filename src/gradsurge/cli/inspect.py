@@ -52,6 +52,8 @@ def inspect(
         _print_facts(found)
         if cases:
             Console().print(_case_table(found))
+        if check and not found.problems:
+            typer.echo(f"checked: every file of {len(found.cases)} cases is as it was written")
     if sheet is not None:
         typer.echo(f"Written: {sheet}", err=as_json)
     for case, problem in found.problems:

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from gradsurge.calibration.recalibration import Comparison, Recalibration
     from gradsurge.experiments.recalibrate_maps import FolderResult
 
+_WORDS = {"limit": "largest |log-odds| that the fit could tell"}
+
 
 def print_fit(found: "Recalibration", out: Path) -> None:
     """Print the parameters of a fit, its note, and where it is."""
     for name, value in found.parameters.items():
-        typer.echo(f"{name}: {_short(value)}")
+        typer.echo(f"{_WORDS.get(name, name)}: {_short(value)}")
     if found.note:
         typer.echo(f"note: {found.note}")
     typer.echo(f"Written: {out}")

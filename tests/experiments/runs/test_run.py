@@ -370,5 +370,5 @@ def test_a_damaged_run_is_one_line(unbroken, tmp_path, damage, words):
         open_run(out)
     with pytest.raises(ValueError, match="not a run of gradsurge train"):
         open_run(tmp_path)
-    with pytest.raises(ValueError, match="nowhere: there is no such folder"):
+    with pytest.raises(ValueError, match="nowhere: not a run: there is no such folder"):
         open_run(tmp_path / "nowhere")

@@ -98,7 +98,7 @@ def open_run(path: str | PathLike[str]) -> TrainedRun:
 
 def _why_no_run(folder: Path) -> str:
     if not folder.is_dir():
-        return "there is no such folder"
+        return "not a run: there is no such folder"
     if (folder / "config.json").is_file():
         return "its training did not finish; go on with the same gradsurge train and --resume"
     return "not a run of gradsurge train"
