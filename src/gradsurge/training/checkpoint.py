@@ -102,7 +102,7 @@ def _check_archive(path: Path, stream: IO[bytes]) -> None:
                 raise ValueError(f"{path}: not a {FORMAT} (it is compressed)")
             if damaged := archive.testzip():
                 raise ValueError(f"{path}: damaged (checksum of {damaged})")
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, RuntimeError, EOFError, OSError) as error:
         raise _unreadable(path, error) from error
 
 
