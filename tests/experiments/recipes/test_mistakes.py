@@ -85,6 +85,7 @@ CHANGES = {  # (what is replaced, by what): how the message begins, what it also
     ("ce = {}", "ce = { seed = 2 }"): ("variants.ce.seed: unknown key", "did you mean 'seeds'?"),
     ("ce = {}", "ce = { seeds = 2 }"): ("variants.ce.seeds: a random search", ""),
     ("ce = {}", "ce = { share = 0 }"): ("variants.ce.share: expected a number above 0", ""),
+    ("ce = {}", "ce = { share = 30 }"): ("variants.ce.share:", "up to 10, got 30"),
     ("ce = {}", "ce = 3"): ("variants.ce: expected a table, got 3", ""),
     ("ce = {}", "ce = { loss_options = { decline = 3 } }"): (
         "variants.ce.loss_options.decline: ",

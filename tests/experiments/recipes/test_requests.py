@@ -1,5 +1,6 @@
 """From a recipe's variants and points to runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,11 @@ def test_a_share_of_the_steps(grid):
     for share in (0, 1.5, float("nan")):
         with pytest.raises(ValueError, match="share: expected a number above 0"):
             grid.request(dice, POINT, share=share)
+
+
+def test_more_steps_than_the_others(grid):
+    longer = grid.request(replace(grid.variant("dice"), share=3.0), POINT).training
+    assert (longer["steps"], longer["validate_every"]) == (90, 25)
 
 
 def test_a_start_and_what_goes_on_have_the_budget_of_all(grid):

@@ -29,7 +29,7 @@ THIRTEEN = {
     *("dice++", "svls", "svls+dice", "nacl", "nacl+dice", "ace+dice"),
 }
 THRICE = {n for n in THIRTEEN if not n.startswith(("svls", "nacl", "ace", "dice++"))}
-RATES = Choice((1e-3, 3e-3, 1e-2))
+RATES = (1e-3, 3e-3, 1e-2)
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,8 @@ def test_ours_have_all_losses_and_one_small_grid(name):
     assert {v.name for v in recipe.variants if "." not in v.name} == THIRTEEN
     assert {v.name for v in recipe.variants if v.seeds == 3} == THRICE
     assert {v.seeds for v in recipe.variants if v.name not in THRICE} == {1}
-    assert recipe.search.space == {"training.learning_rate": RATES}
+    rates = RATES if name == "phantoms" else RATES[1:]  # the lowest was best in none of theirs
+    assert recipe.search.space == {"training.learning_rate": Choice(rates)}
     assert recipe.search.share == 0.25
     assert set(recipe.tables["corrections"].variants) == THIRTEEN
     assert recipe.variant("tversky").loss_options == recipe.variant("tversky-surgery").loss_options
@@ -231,10 +232,10 @@ def test_tables_of_ours(name, scale):
     assert {"corrections", "8"} <= read_recipe(name, scale).tables.keys()
     expected = {
         "chase": {"1", "3", "4", "shift"},
-        "hippocampus": {"2", "5"},
+        "hippocampus": {"2", "5", "budget", "shift"},
         "hippocampus-binary": {"2", "5", "schedule", "statistics", "shift"},
         "isles": {"2", "5", "6", "schedule", "statistics", "volume"},
-        "phantoms": {"1", "4", "6", "optimiser"},
+        "phantoms": {"1", "4", "6", "budget", "optimiser"},
     }
     assert expected[name] <= read_recipe(name, scale).tables.keys()
 

@@ -46,6 +46,29 @@ def test_all_that_was_expected_is_checked(study):
     }
 
 
+def test_cross_entropy_with_more_steps_is_a_rival_too():
+    variants = [variant(name) for name in ("ce", "dice", "dice-surgery", "dice-surgery.long")]
+    longer = variant("ce.long", share=3.0)
+    asked = recipe(
+        [*variants, longer],
+        {
+            "corrections": ["ce", "dice", "dice-surgery"],
+            "budget": ["ce", "ce.long", "dice-surgery.long"],
+        },
+    )
+    records = [
+        *made(),
+        record("ce.long", 0, 0.05, corrections=PAIR),
+        record("dice-surgery.long", 0, 0.1, corrections=SURGICAL),
+    ]
+    checked = expectations_of(records, asked)
+    one = found(checked, "dice-surgery, equilibrium", "ce.long", "nll")
+    assert (one.limit, one.seeds) == (pytest.approx(10.05), (0, 1))
+    against = {one.against for one in checked if one.of == "dice-surgery, equilibrium"}
+    assert against == {"ce", "ce.long", "dice, temperature"}
+    assert not any(one.of.startswith("dice-surgery.long") for one in checked)
+
+
 def test_means_decide_and_seeds_are_counted(study):
     checked = expectations_of(made(surgery=(0.1, 0.4), dice=(0.3, 0.3)), study)
     one = found(checked, "dice-surgery", "dice", "nll")

@@ -9,7 +9,16 @@ from gradsurge.experiments.recipes.section import Mistake, Section, did_you_mean
 from gradsurge.experiments.recipes.variant import Variant
 
 # The paper's by number, then our own.
-TABLES = (*"12345678", "corrections", "schedule", "statistics", "optimiser", "shift", "volume")
+TABLES = (
+    *"12345678",
+    "corrections",
+    "budget",
+    "schedule",
+    "statistics",
+    "optimiser",
+    "shift",
+    "volume",
+)
 EVALUATION = ("profile", "regions", "lesion_edges")
 _LESION_SIZES = "6"
 _OF_ACTIVE = ("4", "5")

@@ -24,6 +24,7 @@ _KEYS = (
     "seeds",
     "point_of",
 )
+_MOST_STEPS = 10  # times the recipe's; more is a typing error
 _NAME = re.compile(r"[a-z0-9]([a-z0-9+_-]|\.(?=[a-z0-9])){0,63}")
 
 
@@ -72,7 +73,7 @@ def _read(section: Section, name: str, run: Mapping[str, Any]) -> Variant:
         surgery=_surgery(own, loss),
         init=own.text("init", None),
         training=read_training(own.section("training", TRAINING), run["preset"], run["training"]),
-        share=own.share("share"),
+        share=own.share("share", most=_MOST_STEPS),
         seeds=own.whole("seeds", 1),
         point_of=own.text("point_of", None),
     )

@@ -96,11 +96,11 @@ class Section:
             )
         return value
 
-    def share(self, key: str) -> float:
-        """Return a number above 0, up to 1; 1 if it is not there."""
+    def share(self, key: str, *, most: int = 1) -> float:
+        """Return a number above 0, up to ``most``; 1 if it is not there."""
         value = self._get(key, 1.0)
-        if not is_number(value) or not 0 < value <= 1:
-            raise Mistake(self.at(key), f"expected a number above 0, up to 1, got {value!r}")
+        if not is_number(value) or not 0 < value <= most:
+            raise Mistake(self.at(key), f"expected a number above 0, up to {most}, got {value!r}")
         return float(value)
 
     def names(self, key: str) -> tuple[str, ...] | None:

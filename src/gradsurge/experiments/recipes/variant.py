@@ -23,8 +23,8 @@ class Variant:
         init: name of the variant that it goes on from: its run at the same point and with the same
             seed. Both take one point, so that run is there.
         training: fields of `TrainSettings`, over those of the recipe.
-        share: part of the recipe's steps that it trains. A start of 0.6 and 0.4 that go on from it
-            make the same budget as everybody's.
+        share: of the recipe's steps that it trains. A start of 0.6 and 0.4 that go on from it
+            make the same budget as everybody's; 3 shows whether the budget was enough.
         seeds: how often it is trained at the chosen point, with seeds 0, 1, ...
         point_of: name of the variant whose chosen point it takes; nothing is searched for it.
     """

@@ -22,6 +22,7 @@ TABLES: dict[str, Callable[[Sequence[Record], Recipe, str], ResultTable]] = {
     "7": results_table,
     "8": logits_table,
     "corrections": corrections_table,
+    "budget": corrections_table,
     "schedule": corrections_table,
     "statistics": corrections_table,
     "optimiser": corrections_table,
@@ -36,8 +37,7 @@ def tables_of(records: Sequence[Record], recipe: Recipe, table: str) -> ResultTa
     Args:
         records: those that count; of other variants than the table's are passed over.
         recipe: of the study.
-        table: "1" to "8", "corrections", "schedule", "statistics", "optimiser", "shift" or
-            "volume".
+        table: one of `TABLES`.
 
     Raises:
         ValueError: there is no such table, or the recipe has none of that name.
