@@ -7,12 +7,22 @@ import sys
 from pathlib import Path
 
 RANKS = 2
+# A rank that is done ends at once: when torch takes gloo down it may hold the lock that gloo's own
+# thread waits for, and both wait for ever. An error of on_rank ends it as usual.
+_RANK = """
+from {module} import on_rank
+import os, sys
+on_rank(int(sys.argv[1]), sys.argv[2])
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(0)
+"""
 
 
 def run_ranks(module, folder):
     """Run ``on_rank(rank, folder)`` of a module in two processes; return what each wrote."""
     root = Path(__file__).parents[1]
-    code = f"from {module} import on_rank; import sys; on_rank(int(sys.argv[1]), sys.argv[2])"
+    code = _RANK.format(module=module)
     paths = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     processes = [

@@ -146,7 +146,6 @@ def on_rank(rank, folder):
     assert found.voxels == whole("binary").voxels
     np.testing.assert_array_equal(found.lens().counts, whole("binary").lens().counts)
     dist.barrier()
-    dist.destroy_process_group()
 
 
 def test_two_ranks_sum_their_states(tmp_path):

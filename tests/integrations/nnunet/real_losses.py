@@ -94,7 +94,7 @@ def on_rank(rank, folder):
             "surgery": at_the_weights(surgical, operated(task, ddp=True), batch_of(task, rank)),
         }
     Path(folder, f"{rank}.json").write_text(json.dumps(found))
-    dist.destroy_process_group()
+    dist.barrier()
 
 
 def main():

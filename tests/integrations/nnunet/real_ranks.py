@@ -59,4 +59,4 @@ def on_rank(rank, folder):
         "scores": [lists["val_nll"][0], lists["val_ece"][0]],
     }
     Path(folder, f"{rank}.json").write_text(json.dumps(told))
-    dist.destroy_process_group()
+    dist.barrier()
