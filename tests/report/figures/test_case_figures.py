@@ -41,7 +41,7 @@ def gradients(**options):
     rng = np.random.default_rng(1)
     pulls = {name: rng.random((60, 80)).astype(np.float32) for name in LOSSES}
     shares = dict(zip(LOSSES, (0.024, 0.9997, 0.1, 0.5), strict=True))
-    return LogitGradients("run", shown(**options), pulls["Dice"], pulls, shares)
+    return LogitGradients("ce+dice", shown(**options), pulls["Dice"], pulls, shares)
 
 
 def rows(**options):
@@ -62,6 +62,7 @@ def test_gradients_mark_every_confident_error_in_every_panel(tmp_path, colours):
         assert (axis.get_xlim(), axis.get_ylim()) == ((14.5, 54.5), (49.5, 9.5))
     titles = [axis.get_title() for axis in panels[2:]]
     assert titles == ["Dice\n2.4 %", "CE\n100 %", "Dice surgery\n10 %", "surgery, no decline\n50 %"]
+    assert "trained with CE + Dice, " in figure.get_suptitle()
     assert "slice 5 of 10" in figure.get_suptitle()
     drawn = np.asarray(panels[2].images[0].get_array())
     np.testing.assert_allclose(drawn, data.pulls["Dice"][10:50, 15:55])
@@ -76,7 +77,7 @@ def test_gradients_without_a_confident_error_say_so():
     data = gradients(marks=())
     nothing = dict.fromkeys(data.pulls, math.nan)
     figure = logit_gradients.draw(
-        LogitGradients("run", data.shown, data.probability, data.pulls, nothing), zoomed=False
+        LogitGradients("dice", data.shown, data.probability, data.pulls, nothing), zoomed=False
     )
     assert "no confident error" in figure.get_suptitle()
     assert figure.axes[2].get_title() == "Dice"

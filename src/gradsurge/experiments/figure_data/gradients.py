@@ -42,7 +42,7 @@ class LogitGradients:
     """A slice of a case with the pull of each loss on the structure's logit.
 
     Attributes:
-        run: the name of the run.
+        loss: what the network was trained with.
         shown: the slice.
         probability: of the structure, (H, W).
         pulls: title of a loss -> magnitude as a share of its largest one in the case, (H, W).
@@ -50,7 +50,7 @@ class LogitGradients:
             where there is none.
     """
 
-    run: str
+    loss: str
     shown: ShownCase
     probability: NDArray[np.float32]
     pulls: Mapping[str, NDArray[np.float32]]
@@ -101,7 +101,7 @@ def _of_case(
     }
     sure = errors[k] >= CONFIDENT
     return LogitGradients(
-        run=network.name,
+        loss=network.run.config.loss,
         shown=shown,
         probability=shown.cut.plane(p[k].numpy()),
         pulls={title: shown.cut.plane(share.numpy()) for title, share in pulls.items()},

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from gradsurge.experiments.figure_data.confident_errors import CONFIDENT
 from gradsurge.experiments.figure_data.gradients import LogitGradients
 from gradsurge.experiments.figure_data.windows import marks_reach, whole
+from gradsurge.report.figures.loss_titles import loss_title
 from gradsurge.report.figures.planes import (
     PROBABILITIES,
     draw_circles,
@@ -75,8 +76,9 @@ def _draw_bar(axis: Axes, colours: str, label: str) -> None:
 
 def _headline(data: LogitGradients) -> str:
     shown = data.shown
-    parts = (short(data.run), short(shown.case), short(shown.structure), shown.cut.title)
-    place = ", ".join(part for part in parts if part)
+    parts = (short(shown.case), short(shown.structure), shown.cut.title)
+    trained = f"A network trained with {loss_title(data.loss)}"
+    place = ", ".join((trained, *(part for part in parts if part)))
     if any(map(math.isnan, data.at_confident_errors.values())):
         return f"{place}: no confident error, |y − p| ≥ {CONFIDENT:g}"
     return (

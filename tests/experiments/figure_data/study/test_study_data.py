@@ -89,6 +89,16 @@ def test_without_shift_there_is_no_figure(study):
         shift_curves(changed(study, shift=short), "dice")
 
 
+def test_cross_entropy_alone_is_no_figure_of_shift(study):
+    def without(r):
+        return r if r.variant == "ce" else replace(r, measured=replace(r.measured, shift={}))
+
+    only = study_of([without(r) for r in study.records])
+    assert any(r.measured.shift for r in only.records)
+    with pytest.raises(NotInRecords, match="no record of dice or its surgery"):
+        shift_curves(only, "dice")
+
+
 def test_agreement_is_bland_and_altmans(study):
     (data,) = volume_agreement(study, "dice")
     assert (data.structure, data.unit) == ("lesion", "ml")

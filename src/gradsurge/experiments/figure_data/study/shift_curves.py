@@ -50,7 +50,8 @@ def shift_curves(study: StudyRecords, base: str) -> ShiftCurves:
         for score in SCORES:
             found = {line.name: _band(line, kind, score) for line in lines}
             bands[kind, score] = {name: band for name, band in found.items() if band is not None}
-    if not any(bands.values()):
+    of_pair = {line.name for line in lines if line.name.role != "reference"}
+    if not any(of_pair & found.keys() for found in bands.values()):
         raise NotInRecords(f"no record of {base} or its surgery was measured under shift")
     return ShiftCurves(study.title, base, dict(STRENGTHS), bands)
 

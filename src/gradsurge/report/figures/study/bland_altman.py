@@ -1,5 +1,7 @@
 """Bland and Altman's figure of volumes: a panel a line, a point a case and run."""
 
+import math
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,8 +30,7 @@ def draw(data: VolumeAgreement) -> Figure:
     for axis, (name, agreement) in zip(grid.flat, data.lines.items(), strict=False):
         _draw_panel(axis, agreement, LOOKS[name.role])
         axis.set_title(
-            f"{line_title(name)}\nbias {agreement.bias:+.2g} {unit}, limits "
-            f"{agreement.low:.3g} to {agreement.high:.3g}",
+            f"{line_title(name)}\n{_told(agreement, unit)}",
             fontsize=7.5,
         )
     means = [(a.truth + a.estimate) / 2 for a in data.lines.values()]
@@ -49,6 +50,20 @@ def draw(data: VolumeAgreement) -> Figure:
         parse_math=False,
     )
     return figure
+
+
+def _told(agreement: Agreement, unit: str) -> str:
+    """Return bias and limits with the same decimals: two digits of the wider limit.
+
+    >>> _told(Agreement(np.zeros(1), np.zeros(1), 0.0214, -0.88, 0.9224), "ml")
+    'bias +0.02 ml, limits -0.88 to +0.92'
+    """
+    widest = max(abs(agreement.low), abs(agreement.high))
+    decimals = max(0, 1 - math.floor(math.log10(widest))) if widest > 0 else 0
+    bias, low, high = (
+        f"{value:+.{decimals}f}" for value in (agreement.bias, agreement.low, agreement.high)
+    )
+    return f"bias {bias} {unit}, limits {low} to {high}"
 
 
 def _draw_panel(axis: Axes, agreement: Agreement, look: ModelLook) -> None:
