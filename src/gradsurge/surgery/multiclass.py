@@ -34,29 +34,45 @@ def multiclass_field(
         extra: cross-entropy's weight at every voxel, (N, 1, V): adds extra * (p - y).
     """
     p = torch.softmax(logits, dim=1)
-    others = p - p * truth
+    weights = _weights(p, difference, rule, blend, extra)
+    field = None if weights is None else _from_the_others(p, truth, weights)
+    if field is not None and rule is not None and blend == 1.0:
+        return field
+    mean = (p * difference).sum(1, keepdim=True)
+    plain = (difference - mean).mul_(p)
+    if rule is not None:  # not add_(alpha=...): torch.compile would compile anew for every blend
+        plain = plain.mul_(1.0 - blend)
+    return plain if field is None else field.add_(plain)
+
+
+def _weights(
+    p: Tensor, difference: Tensor, rule: SurgeryRule | None, blend: float, extra: Tensor | None
+) -> Tensor | None:
+    """Return what p_c is multiplied by for every class but the true one; None for nothing."""
     if rule is None or blend == 0.0:
-        field = torch.zeros_like(p)
+        return extra
+    if rule.decline is None:
+        operated = difference * (blend * rule.scale)
     else:
-        field = others * difference
-        factor = blend * rule.scale
-        if rule.decline is None:
-            field = field.mul_(factor)
-        else:
-            field = field.mul_(_decline_of(p, rule.decline).mul_(factor))
-    if extra is not None:
-        field = field.add_(others * extra)
-    field = field.sub_(truth * field.sum(1, keepdim=True))
-    if rule is None or blend < 1.0:
-        mean = (p * difference).sum(1, keepdim=True)
-        plain = (difference - mean).mul_(p)
-        # Not add_(alpha=...): torch.compile would compile anew for every value of blend.
-        field = field.add_(plain if rule is None else plain.mul_(1.0 - blend))
-    return field
+        operated = difference * _decline_of(p, rule.decline).mul_(blend * rule.scale)
+    return operated if extra is None else operated.add_(extra)
+
+
+def _from_the_others(p: Tensor, truth: Tensor, weights: Tensor) -> Tensor:
+    """Return p_c w_c for all classes but the true one, which gets minus their sum."""
+    field = torch.addcmul(p, p, truth, value=-1.0).mul_(weights)
+    return field.addcmul_(truth, field.sum(1, keepdim=True), value=-1.0)
 
 
 def _decline_of(p: Tensor, exponent: float) -> Tensor:
-    """Return D at every voxel, (N, 1, V); 1 - m is the sum of the others, never 1 minus m."""
-    largest, at = p.max(dim=1, keepdim=True)
-    rest = p.scatter(1, at, 0.0).sum(dim=1, keepdim=True)
-    return decline_factor(largest * rest, exponent)
+    """Return D at every voxel, (N, 1, V); 1 - m is the sum of the others, never 1 minus m.
+
+    Of the largest so far and the next class the smaller joins the others: a fifth of the time that
+    finding where the largest is takes.
+    """
+    largest, *following = p.split(1, dim=1)
+    rest = torch.zeros_like(largest)
+    for other in following:
+        rest = rest.add_(torch.minimum(largest, other))
+        largest = torch.maximum(largest, other)
+    return decline_factor(rest.mul_(largest), exponent)

@@ -39,7 +39,7 @@ def multiclass_region_field(
     """Return the field (N, C, V) from dL/dI, dL/dP, dL/dNLL, (3, N, C)."""
     intersection, predicted, ce = slopes.unsqueeze(-1)
     at_truth = ((predicted + intersection) * truth).sum(dim=1, keepdim=True)
-    difference = predicted - at_truth  # right for every class but the true one
-    difference = difference + truth * intersection
+    # predicted - at_truth is right for every class but the true one.
+    difference = torch.addcmul(predicted - at_truth, truth, intersection)
     extra = (ce * truth).sum(dim=1, keepdim=True) if nll else None
     return multiclass_field(z, truth, difference, rule, blend, extra)
