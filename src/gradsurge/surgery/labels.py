@@ -38,12 +38,9 @@ class Labels:
 
     def one_hot(self, at: tuple[slice, ...], classes: int, dtype: torch.dtype) -> Tensor:
         """Return the piece as (N, C, V); a label outside the classes becomes a row of zeros."""
-        piece = self.values[at].to(dtype).unsqueeze(1)  # compared as floats: no detour by bool
+        piece = self.values[at].to(dtype).unsqueeze(1)
         numbers = torch.arange(classes, dtype=dtype, device=piece.device).view(1, -1, 1)
-        if torch.compiler.is_compiling():
-            return (piece == numbers).to(dtype)
-        truth = piece.new_empty((piece.shape[0], classes, piece.shape[2]))
-        return torch.eq(piece, numbers, out=truth)
+        return piece.repeat(1, classes, 1).eq_(numbers)  # in place: no detour by bool
 
     def valid(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor | None:
         """Return 1 where the piece counts and 0 where not; None if all of it counts."""
