@@ -1,5 +1,7 @@
 """Region sums and fields of one piece with C >= 3 exclusive classes."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -14,7 +16,7 @@ def multiclass_sums(
 
     ``truth`` is hard one-hot (N, C, V).
     """
-    p = z.softmax(dim=1)
+    p, log_total = _softmax(z)
     if valid is not None:
         p, truth = p.mul_(valid.unsqueeze(1)), truth * valid.unsqueeze(1)
     zero = torch.zeros(z.shape[:2], dtype=z.dtype, device=z.device)
@@ -22,8 +24,9 @@ def multiclass_sums(
     if valid is not None:
         voxels = zero + valid.sum(-1, keepdim=True)
     if nll:
-        minus_log_p = z.logsumexp(dim=1, keepdim=True) - z  # infinite where z is -inf
-        nll_sum = minus_log_p.masked_fill_(truth == 0, 0.0).sum(-1)
+        # Infinite where z is -inf, and times 0 no number there; NaN logits show in the sums of p.
+        of_truth = (log_total - z).mul_(truth)
+        nll_sum = of_truth.nan_to_num_(nan=0.0, posinf=math.inf, neginf=-math.inf).sum(-1)
     if hard:
         numbers = torch.arange(z.shape[1], device=z.device).view(1, -1, 1)
         mask = (z.argmax(dim=1, keepdim=True) == numbers).to(z.dtype)
@@ -31,6 +34,14 @@ def multiclass_sums(
         h_sums = (mask * truth).sum(-1), mask.sum(-1)
     sums = ((p * truth).sum(-1), p.sum(-1), nll_sum, truth.sum(-1), *h_sums, voxels)
     return torch.stack(sums)
+
+
+def _softmax(z: Tensor) -> tuple[Tensor, Tensor]:
+    """Return p and log sum exp z over the classes; both need the exponentials, made once."""
+    largest = z.amax(dim=1, keepdim=True)
+    p = (z - largest).exp_()
+    total = p.sum(dim=1, keepdim=True)
+    return p.div_(total), total.log_().add_(largest)
 
 
 def multiclass_region_field(
