@@ -66,22 +66,23 @@ def contenders(*, compiled: bool) -> dict[str, Step]:
 
     steps: dict[str, Step] = {
         "listing + MONAI DiceLoss": listing,
-        "MONAI DiceLoss, no surgery": _step(of_logits),
-        "ours, composed (Surgery(MONAI))": _step(composed),
-        "ours, fused (dice-surgery)": _step(fused),
-        "ours, fused, no label check": _step(gs.make_loss("dice-surgery", check=False)),
-        "ours, fused (ce+dice-surgery)": _step(combo),
-        "ours, fused (dice, no surgery)": _step(plain_ours),
+        "MONAI DiceLoss, no surgery": step_of(of_logits),
+        "ours, composed (Surgery(MONAI))": step_of(composed),
+        "ours, fused (dice-surgery)": step_of(fused),
+        "ours, fused, no label check": step_of(gs.make_loss("dice-surgery", check=False)),
+        "ours, fused (ce+dice-surgery)": step_of(combo),
+        "ours, fused (dice, no surgery)": step_of(plain_ours),
         "floor: logits read twice, written once": floor,
     }
     if compiled:
-        steps["ours, compiled (dice-surgery)"] = _step(
+        steps["ours, compiled (dice-surgery)"] = step_of(
             torch.compile(gs.make_loss("dice-surgery"), fullgraph=True)
         )
     return steps
 
 
-def _step(loss: nn.Module | Callable[..., Any]) -> Step:
+def step_of(loss: nn.Module | Callable[..., Any]) -> Step:
+    """Return a forward and a backward pass of a loss."""
     return lambda z, y: loss(z, y).backward()
 
 

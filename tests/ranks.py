@@ -7,15 +7,20 @@ import sys
 from pathlib import Path
 
 RANKS = 2
-# A rank that is done ends at once: when torch takes gloo down it may hold the lock that gloo's own
-# thread waits for, and both wait for ever. An error of on_rank ends it as usual.
+# A rank that is done, or has failed, ends at once: when torch takes gloo down it may hold the lock
+# that gloo's own thread waits for, and both wait for ever.
 _RANK = """
-from {module} import on_rank
-import os, sys
-on_rank(int(sys.argv[1]), sys.argv[2])
+import os, sys, traceback
+failed = 0
+try:
+    from {module} import on_rank
+    on_rank(int(sys.argv[1]), sys.argv[2])
+except BaseException:
+    traceback.print_exc()
+    failed = 1
 sys.stdout.flush()
 sys.stderr.flush()
-os._exit(0)
+os._exit(failed)
 """
 
 

@@ -64,6 +64,7 @@ def test_operators(operator, classes, backend):
         pytest.param("ce+dice-surgery", 2, {}, "inductor", marks=needs_compiler),
         ("ce+tversky-surgery", 3, {"class_weights": [0.5, 1.0, 2.0], "ignore_index": 2}, QUICK),
         ("ce+dice", 3, {}, QUICK),
+        ("ce+dice-surgery", 8, {}, QUICK),
     ],
 )
 def test_losses_and_what_they_measure(name, classes, options, backend):

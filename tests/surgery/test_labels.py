@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from gradsurge import surgery_sigmoid, surgery_softmax
+from gradsurge import make_loss, surgery_sigmoid, surgery_softmax
 from tests.properties.asserts import assert_field_is_closed_form, assert_no_field_at
 
 SPATIAL = [(7,), (4, 5), (3, 2, 4)]
@@ -155,3 +155,24 @@ def test_an_ignore_index_the_dtype_cannot_hold_ignores_nothing():
     target[0, 0, 0] = 255
     with pytest.raises(ValueError, match=r"target: expected labels 0\.\.1, got 255"):
         surgery_softmax(logits, target.to(torch.uint8), ignore_index=-1)
+
+
+@pytest.mark.parametrize("name", ["dice", "ce+dice-surgery"])
+@pytest.mark.parametrize("odd", [torch.nan, 0.5, 255.0])
+def test_float_labels_may_be_anything_where_they_do_not_count(name, odd):
+    logits, target, _ = batch(3)
+    mask = torch.ones_like(target, dtype=torch.bool)
+    mask[0, 0] = False
+    loss = make_loss(name, check=False)
+    expected = loss(logits, target.float(), mask=mask)
+    strange = target.float()
+    strange[0, 0] = odd
+    assert loss(logits, strange, mask=mask) == expected
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, 0.0)])
+def test_unchecked_nan_logits_are_not_hidden(weights):
+    logits, target, _ = batch(3)
+    logits[0, 1, 2, 2] = torch.nan
+    loss = make_loss("ce+dice-surgery", weights=weights, check=False)
+    assert loss(logits, target).isnan()

@@ -38,10 +38,12 @@ class Labels:
 
     def one_hot(self, at: tuple[slice, ...], classes: int, dtype: torch.dtype) -> Tensor:
         """Return the piece as (N, C, V); a label outside the classes becomes a row of zeros."""
-        piece = self.values[at].to(dtype).unsqueeze(1)
-        numbers = torch.arange(classes, dtype=dtype, device=piece.device).view(1, -1, 1)
+        piece = self.values[at].unsqueeze(1)
+        numbers = torch.arange(classes, device=piece.device).view(1, -1, 1)
+        if piece.is_floating_point():  # may be anything, NaN too, where it does not count
+            return (piece == numbers).to(dtype)
         # 1 - min(1, distance) of whole numbers: a third of the time of comparing them.
-        return (piece - numbers).abs_().clamp_max_(1.0).neg_().add_(1.0)
+        return (piece.to(dtype) - numbers).abs_().clamp_max_(1.0).neg_().add_(1.0)
 
     def valid(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor | None:
         """Return 1 where the piece counts and 0 where not; None if all of it counts."""

@@ -79,7 +79,7 @@ def test_a_share_of_the_steps(grid):
 
 def test_more_steps_than_the_others(grid):
     longer = grid.request(replace(grid.variant("dice"), share=3.0), POINT).training
-    assert (longer["steps"], longer["validate_every"]) == (90, 25)
+    assert (longer["steps"], longer["validate_every"], longer["warmup"]) == (90, 25, 18)
 
 
 def test_a_start_and_what_goes_on_have_the_budget_of_all(grid):

@@ -48,16 +48,17 @@ def test_all_that_was_expected_is_checked(study):
 
 def test_cross_entropy_with_more_steps_is_a_rival_too():
     variants = [variant(name) for name in ("ce", "dice", "dice-surgery", "dice-surgery.long")]
-    longer = variant("ce.long", share=3.0)
+    others = [variant("ce.long", share=3.0), variant("ce.short", share=0.5)]
     asked = recipe(
-        [*variants, longer],
+        [*variants, *others],
         {
             "corrections": ["ce", "dice", "dice-surgery"],
-            "budget": ["ce", "ce.long", "dice-surgery.long"],
+            "budget": ["ce", "ce.long", "ce.short", "dice-surgery.long"],
         },
     )
     records = [
         *made(),
+        record("ce.short", 0, 0.3, corrections=PAIR),
         record("ce.long", 0, 0.05, corrections=PAIR),
         record("dice-surgery.long", 0, 0.1, corrections=SURGICAL),
     ]

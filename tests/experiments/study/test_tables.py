@@ -300,6 +300,17 @@ def test_surgery_with_an_ending_is_compared_with_its_like():
     assert bases["dice-surgery"] == bases["dice-surgery.n1"] == "dice"
 
 
+def test_more_steps_are_shown_raw_and_after_the_closed_form():
+    names = ("dice", "dice.long", "dice-surgery", "dice-surgery.long")
+    corrections = ("none", "equilibrium", "temperature")
+    records = [record(name, corrections=corrections) for name in names]
+    table = tables_of(records, recipe(names, {"budget": names}), "budget")
+    assert table.title.startswith("More steps")
+    found = rows(table)
+    assert set(found) == {f"{name}{end}" for name in names for end in ("", ", equilibrium")}
+    assert found["dice-surgery.long"].base == "dice.long"
+
+
 def test_volumes_agree_as_bland_and_altman_say(rng):
     truth, estimate = rng.uniform(0, 30, 12), rng.uniform(0, 30, 12)
     found = agreement(estimate.tolist(), truth.tolist())

@@ -61,15 +61,14 @@ def expectations_of(records: Sequence[Record], recipe: Recipe) -> list[Expectati
     """
     if TABLE not in recipe.tables:
         return []
-    rows = rows_of(records, recipe, TABLE)
+    rows = [row for row in rows_of(records, recipe, TABLE) if row.records]
     longer = rows_of(records, recipe, _MORE_STEPS) if _MORE_STEPS in recipe.tables else []
-    known = {row.variant.name: row for row in (*rows, *longer) if row.records}
-    entropies = [row for row in known.values() if row.variant.loss == "ce"]
+    entropies = [row for row in rows if row.variant.name == "ce"]
+    entropies += [r for r in longer if r.records and r.variant.loss == "ce" and r.variant.share > 1]
     return [
         checked
         for row in rows
-        if row.variant.name in known
-        for of, other, columns in _pairs(row, list(known.values()), entropies)
+        for of, other, columns in _pairs(row, rows, entropies)
         for column in columns
         if (checked := _checked(of, other, column)) is not None
     ]

@@ -42,7 +42,7 @@ def shift_curves(study: StudyRecords, base: str) -> ShiftCurves:
     """Return the curves of a loss and its surgery.
 
     Raises:
-        NotInRecords: nothing was measured under shift.
+        NotInRecords: neither of them was measured under shift.
     """
     lines = lines_of(study, base)
     bands: dict[tuple[str, str], dict[LineName, Band]] = {}

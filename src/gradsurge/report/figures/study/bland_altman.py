@@ -57,11 +57,14 @@ def _told(agreement: Agreement, unit: str) -> str:
 
     >>> _told(Agreement(np.zeros(1), np.zeros(1), 0.0214, -0.88, 0.9224), "ml")
     'bias +0.02 ml, limits -0.88 to +0.92'
+    >>> _told(Agreement(np.zeros(1), np.zeros(1), -0.004, -8.1, 12.3), "ml")
+    'bias +0 ml, limits -8 to +12'
     """
     widest = max(abs(agreement.low), abs(agreement.high))
     decimals = max(0, 1 - math.floor(math.log10(widest))) if widest > 0 else 0
     bias, low, high = (
-        f"{value:+.{decimals}f}" for value in (agreement.bias, agreement.low, agreement.high)
+        f"{round(value, decimals) + 0.0:+.{decimals}f}"  # of -0.0 that makes 0.0
+        for value in (agreement.bias, agreement.low, agreement.high)
     )
     return f"bias {bias} {unit}, limits {low} to {high}"
 
