@@ -300,14 +300,15 @@ def test_surgery_with_an_ending_is_compared_with_its_like():
     assert bases["dice-surgery"] == bases["dice-surgery.n1"] == "dice"
 
 
-def test_more_steps_are_shown_raw_and_after_the_closed_form():
+def test_more_steps_are_shown_raw_after_the_closed_form_and_a_temperature():
     names = ("dice", "dice.long", "dice-surgery", "dice-surgery.long")
-    corrections = ("none", "equilibrium", "temperature")
+    corrections = ("none", "equilibrium", "bias", "temperature")
     records = [record(name, corrections=corrections) for name in names]
     table = tables_of(records, recipe(names, {"budget": names}), "budget")
     assert table.title.startswith("More steps")
     found = rows(table)
-    assert set(found) == {f"{name}{end}" for name in names for end in ("", ", equilibrium")}
+    ends = ("", ", equilibrium", ", temperature")
+    assert set(found) == {f"{name}{end}" for name in names for end in ends}
     assert found["dice-surgery.long"].base == "dice.long"
 
 

@@ -32,7 +32,7 @@ TITLES = {
     "statistics": "Soft and hard global statistics",
     "optimiser": "SGD against AdamW",
 }
-_OF_TABLE = {"corrections": CORRECTIONS}
+_OF_TABLE = {"corrections": CORRECTIONS, "budget": (NONE, "equilibrium", "temperature")}
 _CHOSEN = (NONE, "equilibrium")
 _DISTANCES = (
     Column("rms", "RMS to posterior", "lower", 4),
