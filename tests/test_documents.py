@@ -170,8 +170,21 @@ def test_speeds_are_those_of_the_records():
 
 
 def test_milliseconds_of_the_losses_are_those_of_the_record():
-    page = (ROOT / "docs" / "speed.md").read_text().split("## Measuring")[0]
+    page = (ROOT / "docs" / "speed.md").read_text().split("## The loss of many classes")[0]
     shown = re.findall(r"^\| [^|]+ \| \**([\d.]+)\** \|", page, re.MULTILINE)
     measured = record("surgery")["ms"].values()
     assert len(shown) == 8
     assert set(shown) <= {f"{ms:.{digits}f}" for ms in measured for digits in (0, 1)}
+
+
+def test_milliseconds_of_many_classes_are_those_of_the_record():
+    page = (ROOT / "docs" / "speed.md").read_text()
+    shown = re.findall(r"^\| (\d+ classes, [\dx]+) \| (.*) \|$", page, re.MULTILINE)
+    measured = record("many-classes")["ms"]
+    assert [name for name, _ in shown] == list(measured)
+    for name, cells in shown:
+        *times, ratio = cells.split(" | ")
+        ms = list(measured[name].values())
+        assert [f"{ms[0] / ms[-1]:.2f}"] == [ratio]
+        pairs = zip(times, ms, strict=True)
+        assert all(time in (f"{found:.0f}", f"{found:.1f}") for time, found in pairs)
