@@ -112,7 +112,7 @@ def test_volumes_show_bias_and_limits(study):
     (data,) = volume_agreement(study, "dice")
     figure = bland_altman.draw(data)
     axis = figure.axes[1]
-    assert axis.get_title().startswith("Dice\nbias +3.4 ml, limits")
+    assert axis.get_title() == "Dice\nbias +3 ml, limits -7 to +13"
     agreement = list(data.lines.values())[1]
     levels = sorted(float(np.asarray(line.get_ydata())[0]) for line in axis.lines[:4])
     assert levels == pytest.approx(sorted([0.0, agreement.bias, agreement.low, agreement.high]))
