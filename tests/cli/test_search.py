@@ -8,7 +8,9 @@ import sys
 import threading
 
 import pytest
+import typer
 
+from gradsurge.cli.worker_options import stop
 from gradsurge.experiments.runs import open_run
 from gradsurge.experiments.search import open_study, select, study_status
 from tests.experiments.runs.stores import disc_store
@@ -162,16 +164,25 @@ def test_stopped_it_says_how_to_go_on(run, recipe, store, tmp_path):
         wait_for(lambda: list(out.rglob("last.pt")))
         os.kill(os.getpid(), signal.SIGTERM)
 
-    stop = threading.Thread(target=soon)
-    stop.start()
+    stopper = threading.Thread(target=soon)
+    stopper.start()
     result = run(*typed(recipe, store, out, "--trials", 2))
-    stop.join()
+    stopper.join()
     assert result.returncode == 1
     last = result.stderr.splitlines()[-1]
     assert last.startswith("gradsurge: stopped, everything is saved; go on with: gradsurge search ")
     assert "waiting" in result.stdout
     done = run(*typed(recipe, store, out, "--trials", 2))
     assert (done.returncode, "2 done" in done.stdout) == (0, True)
+
+
+def test_stopped_within_an_import_it_imports_nothing(monkeypatch, capsys):
+    # What was torn while torch was loading cannot be imported again.
+    monkeypatch.setitem(sys.modules, "gradsurge.experiments.search", None)
+    monkeypatch.setattr(sys, "argv", ["gradsurge", "search", "recipe"])
+    with pytest.raises(typer.Exit):
+        stop({"storage": None})
+    assert capsys.readouterr().err.endswith("go on with: gradsurge search recipe\n")
 
 
 def test_help_does_not_load_the_heavy_parts():

@@ -62,10 +62,11 @@ def begin(typed: Mapping[str, Any], command: str) -> int:
 
 def stop(typed: Mapping[str, Any]) -> NoReturn:
     """Say how to go on after an interruption, and exit with 1."""
-    from gradsurge.experiments.search import shown_storage
+    storage, shown = typed["storage"], {}
+    if "://" in (storage or ""):  # else nothing is imported: an import may be what was interrupted
+        from gradsurge.experiments.search import shown_storage
 
-    storage = typed["storage"]
-    shown = {} if storage is None else {storage: shown_storage(storage)}
+        shown = {storage: shown_storage(storage)}
     again = command_again(sys.argv, shown)
     typer.echo(f"gradsurge: stopped, everything is saved; go on with: {again}", err=True)
     raise typer.Exit(1)
