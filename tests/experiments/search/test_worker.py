@@ -19,6 +19,7 @@ from gradsurge.experiments.search import (
     read_trials,
     retry_failed,
     run_worker,
+    worker,
 )
 from gradsurge.experiments.search.attempt import WORKER, by_point, read_attempts
 from gradsurge.experiments.search.heart import Heart
@@ -269,6 +270,16 @@ def test_a_signal_before_the_training_listens_stops_it_nevertheless(journal):
 
     end = run_worker(journal, train, pulse=pulse, settings=settings())
     assert end == WorkerEnd("interrupted", ())
+
+
+def test_a_signal_while_the_trials_are_counted_is_not_lost(journal, monkeypatch):
+    def read(study):
+        signal.raise_signal(signal.SIGTERM)
+        return read_trials(study)
+
+    monkeypatch.setattr(worker, "read_trials", read)
+    end = run_worker(journal, outcome, settings=settings())
+    assert end == WorkerEnd("interrupted", (0, 1, 2, 3))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, KeyError, SystemExit])

@@ -77,13 +77,18 @@ def run_worker(
             unsure = insist(undertaker.look)
             trials = [t for t in insist(lambda: read_trials(study)) if t.state != "failed"]
             if all(trial.state == "done" for trial in trials):
-                return WorkerEnd("complete", tuple(shift.trained))
+                return _ended("complete", shift, stop)
             if any(t.state == "waiting" and not held(t.index, t.point) for t in trials):
                 continue
             if not chosen.stay and not unsure:
-                return WorkerEnd("left", tuple(shift.trained))
+                return _ended("left", shift, stop)
             if not idle:
                 idle = True
                 teller.idle(trials)
             time.sleep(chosen.poll)
     return WorkerEnd("interrupted", tuple(shift.trained))
+
+
+def _ended(reason: Literal["complete", "left"], shift: Shift, stop: StopSignal) -> WorkerEnd:
+    """Return the end; who comes from the next study has to know of a signal in the last one."""
+    return WorkerEnd("interrupted" if stop.asked else reason, tuple(shift.trained))
