@@ -6,6 +6,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 import typer.main
@@ -70,7 +71,8 @@ def test_pictures_of_pages_are_there(site):
     for page in site.rglob("*.html"):
         if page.name == "404.html":
             continue  # its links are those of the server's root
-        local = [url.partition("?")[0] for url in Resources(page).found if url[:5] != "data:"]
+        found = [url for url in Resources(page).found if url[:5] != "data:"]
+        local = [unquote(url.partition("?")[0]) for url in found]
         assert [url for url in local if url and not (page.parent / url).exists()] == [], page
 
 
