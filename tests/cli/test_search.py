@@ -181,7 +181,7 @@ def test_stopped_within_an_import_it_imports_nothing(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gradsurge.experiments.search", None)
     monkeypatch.setattr(sys, "argv", ["gradsurge", "search", "recipe"])
     with pytest.raises(typer.Exit):
-        stop({"storage": None})
+        stop()
     assert capsys.readouterr().err.endswith("go on with: gradsurge search recipe\n")
 
 

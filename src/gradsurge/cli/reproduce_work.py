@@ -22,7 +22,7 @@ def reproduce_as_asked(typed: Mapping[str, Any]) -> None:
         with sigterm_interrupts():
             _plan_and_run(typed)
     except KeyboardInterrupt:
-        stop(typed)
+        stop()
 
 
 def _plan_and_run(typed: Mapping[str, Any]) -> None:
@@ -52,7 +52,7 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
         fail(error)
     except (StudyStopped, KeyboardInterrupt):
         _write(recipe, asked, out)
-        stop(typed)
+        stop()
     except (ValueError, TrainingError, DiskFull, NothingToPrepare) as error:
         fail(error)
     _tell(typed, recipe, out, found)

@@ -36,29 +36,28 @@ def end_in_words(trial: "SearchTrial") -> str:
     return f"trial {trial.index}: {what}: {trial.reason}"
 
 
-def command_again(arguments: Sequence[str], shown: Mapping[str, str]) -> str:
-    """Return the command that goes on, as it may be printed.
+def command_again(arguments: Sequence[str]) -> str:
+    """Return the command of `sys.argv`, which goes on, as it may be printed.
 
-    Args:
-        arguments: sys.argv.
-        shown: what was typed -> what may be seen of it.
-
-    >>> command_again(["/bin/gradsurge", "search", "--storage=secret"], {"secret": "..."})
-    'gradsurge search --storage=...'
+    >>> command_again(["/bin/gradsurge", "search", "--storage=postgresql://ann:secret@server/x"])
+    "gradsurge search '--storage=postgresql://ann:***@server/x'"
     """
-    words = list(arguments[1:])
-    for typed, visible in shown.items():
-        words = [word.replace(typed, visible) for word in words]
+    words = [_without_secrets(word, arguments) for word in arguments[1:]]
     return f"gradsurge {shlex.join(words)}"
 
 
 def without_passwords(message: str) -> str:
     """Return a message on one line, without the passwords of what was typed."""
-    if any("://" in typed for typed in sys.argv):  # else the seconds of the import are saved
-        from gradsurge.experiments.search import without_typed_secrets
+    return " ".join(_without_secrets(message, sys.argv).split())
 
-        message = without_typed_secrets(message, sys.argv)
-    return " ".join(message.split())
+
+def _without_secrets(text: str, typed: Sequence[str]) -> str:
+    # Without a URL nothing is imported: it takes seconds, and may be what was interrupted.
+    if not any("://" in word for word in typed):
+        return text
+    from gradsurge.experiments.search import without_typed_secrets
+
+    return without_typed_secrets(text, typed)
 
 
 def _short(value: Any) -> str:

@@ -27,14 +27,14 @@ def search_as_asked(typed: Mapping[str, Any]) -> None:
     except ValueError as error:
         fail(error)
     except KeyboardInterrupt:
-        stop(typed)
+        stop()
     if typed["as_json"]:
         told = {"reason": end.reason, "trained": list(end.trained), **status.to_json()}
         typer.echo(json.dumps(told, indent=2))
     else:
         print_outcome(status, keep, typed["out"])
     if end.reason == "interrupted":
-        stop(typed)
+        stop()
     raise typer.Exit(1 if status.counts["failed"] else 0)
 
 

@@ -60,14 +60,9 @@ def begin(typed: Mapping[str, Any], command: str) -> int:
     return default_workers(os.environ, cpu_count()) if workers is None else workers
 
 
-def stop(typed: Mapping[str, Any]) -> NoReturn:
+def stop() -> NoReturn:
     """Say how to go on after an interruption, and exit with 1."""
-    storage, shown = typed["storage"], {}
-    if "://" in (storage or ""):  # else nothing is imported: an import may be what was interrupted
-        from gradsurge.experiments.search import shown_storage
-
-        shown = {storage: shown_storage(storage)}
-    again = command_again(sys.argv, shown)
+    again = command_again(sys.argv)
     typer.echo(f"gradsurge: stopped, everything is saved; go on with: {again}", err=True)
     raise typer.Exit(1)
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from optuna import Study
 
 
+Reason = Literal["complete", "left", "interrupted"]
+
+
 @dataclass(frozen=True)
 class WorkerEnd:
     """How a worker ended.
@@ -28,7 +31,7 @@ class WorkerEnd:
         trained: indices of the trials it has trained to their end.
     """
 
-    reason: Literal["complete", "left", "interrupted"]
+    reason: Reason
     trained: tuple[int, ...]
 
 
@@ -64,6 +67,7 @@ def run_worker(
     shift = Shift(study, train, pulse, chosen, teller)
     undertaker = Undertaker(study, folder, held, chosen.grace, chosen.tries)
     idle = False
+    reason: Reason = "interrupted"
     with StopSignal() as stop, present(folder, worker):
         pulse.stopping = lambda: stop.asked
         while not stop.asked:
@@ -77,18 +81,16 @@ def run_worker(
             unsure = insist(undertaker.look)
             trials = [t for t in insist(lambda: read_trials(study)) if t.state != "failed"]
             if all(trial.state == "done" for trial in trials):
-                return _ended("complete", shift, stop)
+                reason = "complete"
+                break
             if any(t.state == "waiting" and not held(t.index, t.point) for t in trials):
                 continue
             if not chosen.stay and not unsure:
-                return _ended("left", shift, stop)
+                reason = "left"
+                break
             if not idle:
                 idle = True
                 teller.idle(trials)
             time.sleep(chosen.poll)
-    return WorkerEnd("interrupted", tuple(shift.trained))
-
-
-def _ended(reason: Literal["complete", "left"], shift: Shift, stop: StopSignal) -> WorkerEnd:
-    """Return the end; who comes from the next study has to know of a signal in the last one."""
+    # Who works on the next study has to know of a signal in the last moments of this one.
     return WorkerEnd("interrupted" if stop.asked else reason, tuple(shift.trained))
