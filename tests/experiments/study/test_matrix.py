@@ -144,6 +144,18 @@ def test_records_alone_make_the_tables(unbroken, tmp_path):
     assert "records" in overview.pace.source
 
 
+def test_what_records_tell_is_not_trained_again(unbroken, tmp_path):
+    recipe, folder, *_ = unbroken
+    shutil.copytree(folder / "records", tmp_path / "records")
+    (tmp_path / "records" / "dice" / "lr0.01_seed1.json").unlink()
+    told = Told()
+    site = tiny_site(recipe, tmp_path, told, folder / "store")
+    done = reproduce(site, with_rows(recipe, ["1", "schedule"], []))
+    assert not done.failures
+    assert told.trained == ["dice learning_rate 0.01, seed 1"]
+    assert told.measured == ["dice lr0.01_seed1"]
+
+
 def test_a_summary_tells_points_and_failures(unbroken):
     recipe, _, done, _ = unbroken
     text = summary_of(recipe, done.records, [("dice lr", "a | b")])

@@ -33,6 +33,7 @@ class FinalRuns:
         searched: name of the variant that was searched.
         selection: what its search came to.
         measured: whether records are wanted; not of runs that others only start from.
+        start: whether other runs go on from their weights.
     """
 
     site: StudySite
@@ -40,10 +41,11 @@ class FinalRuns:
     searched: str
     selection: Selection
     measured: bool = True
+    start: bool = False
     _just_measured: set[str] = field(default_factory=set)
 
     def __call__(self, index: int, _point: Mapping[str, Any]) -> TrialOutcome:
-        """Train a run to its end, measure it, and write its record.
+        """Train a run to its end, measure it, and write its record, unless the record is there.
 
         Raises:
             TrialInterrupted: a signal came; everything is saved.
@@ -51,16 +53,29 @@ class FinalRuns:
         """
         run = self.runs[index]
         folder = run.folder(self.site.folder)
+        name = str(folder.relative_to(self.site.folder))
+        if (record := self._kept(run)) is not None:
+            return TrialOutcome(record.validation["dice"], name, record.training["best_step"])
         result = self._train(run)
         if result.outcome is None:
             raise TrialInterrupted(f"stopped after step {result.step}")
         if self.measured and run.title not in self._just_measured:
             self._measure(run)
-        return outcome_of(result.outcome, str(folder.relative_to(self.site.folder)))
+        return outcome_of(result.outcome, name)
+
+    def kept(self, index: int) -> bool:
+        """Tell whether a record is all there is of a run, and all that is asked for."""
+        return self._kept(self.runs[index]) is not None
 
     def held(self, index: int, _point: Mapping[str, Any]) -> bool:
         """Tell whether somebody trains or measures a run."""
         return is_held(self.runs[index].folder(self.site.folder))
+
+    def _kept(self, run: PlannedRun) -> Record | None:
+        """Return the record of a run that was trained elsewhere, or whose folder is gone."""
+        if self.start or not self.measured or run.folder(self.site.folder).is_dir():
+            return None
+        return KeptRecords(self.site.recipe, self.site.folder).of(run)
 
     def _train(self, run: PlannedRun) -> RunResult:
         site = self.site

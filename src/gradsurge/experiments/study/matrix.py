@@ -124,12 +124,14 @@ class Matrix:
             return True
         if not self._has_starts(wanted):
             return False
-        finals = FinalRuns(site, runs, self.protocol.searched(variant).name, selection, measured)
+        searched = self.protocol.searched(variant).name
+        finals = FinalRuns(site, runs, searched, selection, measured, start)
         # Another choice, or more seeds, are other points: a study of their own.
         chosen = digest({"runs": [dict(run.point) for run in runs]})
         name = site.study(f"{study_name(site.recipe, variant)}/runs-{chosen}")
         points = [dict(run.point) for run in wanted]
-        trials = self._searches.work(name, points, finals, finals.held, variant.name)[:number]
+        work = self._searches.work(name, points, finals, finals.held, variant.name, finals.kept)
+        trials = work[:number]
         left = sum(trial.state in ("waiting", "running") for trial in trials)
         for trial in trials:
             run = runs[trial.index]

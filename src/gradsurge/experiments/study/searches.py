@@ -78,6 +78,7 @@ class Searches:
         train: Train,
         held: Held,
         title: str,
+        kept: Callable[[int], bool] = lambda _: False,
     ) -> list[SearchTrial]:
         """Train what waits in a study, and return how its trials stand.
 
@@ -87,6 +88,7 @@ class Searches:
             train: trains one.
             held: tells whether somebody works in its folder.
             title: what a user sees of it.
+            kept: tells whether there is nothing to train, so nothing to tell.
 
         Raises:
             StudyStopped: a signal came.
@@ -103,7 +105,7 @@ class Searches:
             held=held,
             pulse=site.pulse,
             settings=site.behaviour,
-            watcher=_Told(site.watcher, title),
+            watcher=_Told(site.watcher, title, kept),
         )
         if end.reason == "interrupted":
             raise StudyStopped(title)
@@ -113,10 +115,12 @@ class Searches:
 class _Told(WorkerWatcher):
     """Passes on what a worker tells."""
 
-    def __init__(self, watcher: StudyWatcher, title: str) -> None:
-        self._watcher, self._title = watcher, title
+    def __init__(self, watcher: StudyWatcher, title: str, kept: Callable[[int], bool]) -> None:
+        self._watcher, self._title, self._kept = watcher, title, kept
 
     def claimed(self, trial: SearchTrial) -> None:
+        if self._kept(trial.index):
+            return
         parts = (f"{name.rpartition('.')[2]} {_short(v)}" for name, v in trial.point.items())
         self._watcher.training(f"{self._title} {', '.join(parts)}".rstrip())
 
