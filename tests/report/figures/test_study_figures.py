@@ -119,6 +119,8 @@ def test_volumes_show_bias_and_limits(study):
     points = axis.lines[4]
     np.testing.assert_allclose(points.get_ydata(), agreement.estimate - agreement.truth)
     np.testing.assert_allclose(points.get_xdata(), (agreement.estimate + agreement.truth) / 2)
+    assert "volume as" in figure.get_suptitle()
+    assert "area as" in bland_altman.draw(replace(data, unit="cm2")).get_suptitle()
 
 
 def test_detection_has_false_alarms_along_its_axis(study):

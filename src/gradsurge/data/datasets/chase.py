@@ -59,6 +59,7 @@ class Chase(Dataset):
 
     name: ClassVar[str] = "chase"
     dimensions = 2
+    tells_size = False
     channel_names = ("red", "green", "blue")
     label_names = {0: "background", 1: "vessel"}  # noqa: RUF012
     sizes: ClassVar[dict[str, int]] = {"train": 16, "validation": 4, "test": 8}

@@ -28,6 +28,7 @@ class Dataset(ABC):
         label_sets: name -> class numbers, for regions that overlap (nnU-Net's region training);
             empty where classes exclude each other.
         ignore_label: class number that marks unknown voxels; None if there is none.
+        tells_size: whether its files say how large a pixel or voxel is; lengths are pixels if not.
         title: what people call the data; the name unless its files say otherwise.
     """
 
@@ -37,6 +38,7 @@ class Dataset(ABC):
     label_names: Mapping[int, str]
     label_sets: Mapping[str, Sequence[int]] = {}
     ignore_label: int | None = None
+    tells_size: ClassVar[bool] = True
 
     @abstractmethod
     def find(self, raw: Path) -> Found:

@@ -39,6 +39,7 @@ class Fives(Dataset):
 
     name: ClassVar[str] = "fives"
     dimensions = 2
+    tells_size = False
     channel_names = ("red", "green", "blue")
     label_names = {0: "background", 1: "vessel"}  # noqa: RUF012
     sizes: ClassVar[dict[str, int]] = {"train": 480, "validation": 120, "test": 200}

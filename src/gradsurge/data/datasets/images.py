@@ -56,6 +56,7 @@ class Images(Dataset):
 
     name: ClassVar[str] = "images"
     dimensions = 2
+    tells_size = False
 
     def __init__(self, classes: Sequence[str] | None = None, patient: str | None = None) -> None:
         if classes is not None and not 2 <= len(classes) <= 256:

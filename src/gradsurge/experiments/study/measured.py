@@ -70,7 +70,7 @@ class Measured:
         detection: structure -> "lesions", "cases", "thresholds", and correction -> "detected" and
             "false_positives", sums over cases, a number a threshold.
         logits: structure (or "classes") -> mean raw logits by class of the label, Table 8.
-        volumes: structure -> "true", "own", "plain" and "expected" by correction; `UNITS`.
+        volumes: structure -> "true", "own", "plain" and "expected" by correction.
         posterior: correction -> distances from the true posterior; "posterior" -> its own scores.
         shift: kind -> correction -> score -> a value a strength, pooled over all cases.
         sketches: correction -> region -> sketch; kept apart from the record.

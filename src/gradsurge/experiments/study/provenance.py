@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,12 @@ def provenance(arguments: Sequence[str] | None = None) -> dict[str, str]:
     }
 
 
+@cache
 def commit() -> str:
-    """Return the commit of the sources that run, with "+" where they were changed since."""
+    """Return the commit of the sources that run, with "+" where they were changed since.
+
+    Looked up once, so that what somebody commits while runs last is not taken for theirs.
+    """
     file = Path(gradsurge.__file__)
     folder = file.parent
     try:

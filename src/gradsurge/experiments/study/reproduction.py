@@ -9,6 +9,7 @@ from gradsurge.experiments.recipes import Recipe, TablePart
 from gradsurge.experiments.result_table import ResultTable
 from gradsurge.experiments.study.matrix import Matrix
 from gradsurge.experiments.study.protocol import Protocol
+from gradsurge.experiments.study.provenance import commit
 from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.second_rater import (
     SECOND_RATER,
@@ -46,6 +47,7 @@ def reproduce(site: StudySite, asked: Recipe) -> Reproduction:
         StudyStopped: a signal came; the same again goes on from there.
         ValueError: the storage is out of reach.
     """
+    commit()  # of what runs now, which may take days
     matrix = Matrix(site, Protocol(asked, list(asked.tables)))
     try:
         keep_second_rater(site.recipe, site.folder, site.store)

@@ -76,6 +76,14 @@ def check_study(folder: Path, recipe: Recipe) -> None:
             _compare(folder, part, kept[part], now)
 
 
+def dataset_of(folder: Path) -> str | None:
+    """Return the name of the data set that the study in a folder is of; None if nothing tells."""
+    found: Any = _read(folder / STUDY)
+    for name in (_SETTINGS, "data", "dataset"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else None
+
+
 def _compare(folder: Path, part: str, there: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise with the first setting that runs in the folder were made with, and now is another."""
     its, mine = flatten(there), flatten(now)

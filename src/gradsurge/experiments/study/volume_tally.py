@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-UNITS = {2: "cm2", 3: "ml"}
+from gradsurge.data.datasets import DATASETS
+
+_UNITS = {2: "cm2", 3: "ml"}
 _MM = {2: 100.0, 3: 1000.0}  # mm² in a cm², mm³ in a ml
 
 
 @dataclass
 class VolumeTally:
-    """Volumes of one structure, a value a case; in ml, of pictures in cm².
+    """Volumes of one structure, a value a case; in the unit of `volume_unit`.
 
     Attributes:
         true: of the label.
@@ -44,6 +46,22 @@ class VolumeTally:
     ) -> None:
         """Add the expectation of a case after a correction."""
         self.expected.setdefault(correction, []).append(volume(p, spacing))
+
+
+def volume_unit(dimensions: int, dataset: str | None = None) -> str:
+    """Return what volumes are told in; a pixel without a size counts as a square millimetre.
+
+    Args:
+        dimensions: of the images.
+        dataset: name of the data set; None if it is not known.
+
+    >>> volume_unit(3), volume_unit(2, "inbreast"), volume_unit(2, "fives")
+    ('ml', 'cm2', '100 pixels')
+    """
+    known = DATASETS.get(dataset or "")
+    if dimensions == 2 and known is not None and not known.tells_size:
+        return f"{_MM[2]:g} pixels"
+    return _UNITS[dimensions]
 
 
 def volume(values: NDArray[Any], spacing: Sequence[float]) -> float:

@@ -17,6 +17,7 @@ from gradsurge.experiments.figure_data.study.shift_curves import shift_curves
 from gradsurge.experiments.figure_data.study.studies import read_studies
 from gradsurge.experiments.figure_data.study.volume_agreement import volume_agreement
 from gradsurge.experiments.study.record import write_record
+from gradsurge.experiments.study.study_folder import dataset_of
 from tests.experiments.figure_data.records import FACTORS, TRUE, record, whole_study, with_bins
 
 BASE = LineName("base", "dice", "none")
@@ -194,6 +195,7 @@ def test_a_folder_is_read_by_recipe_and_scale(tmp_path):
         write_record(tmp_path / one.scale, one)
     found, problems = read_studies(tmp_path / "paper")
     assert problems == []
+    assert found[0].dataset is None
     assert [(s.title, s.variants) for s in found] == [("isles", ["ce", "dice"])]
     write_record(tmp_path / "paper", record("dice", 0.1, 1, scale="smoke"))
     (tmp_path / "paper" / "records" / "dice" / "bad.json").write_text("{")
@@ -202,6 +204,22 @@ def test_a_folder_is_read_by_recipe_and_scale(tmp_path):
     assert "bad.json: not a record" in problems[0]
     with pytest.raises(ValueError, match="no record in records/; make some with"):
         read_studies(tmp_path)
+
+
+@pytest.mark.parametrize("told", ["{}", "{", "[1]", '{"settings": {"data": {"dataset": 3}}}'])
+def test_a_folder_may_not_tell_its_data_set(tmp_path, told):
+    (tmp_path / "study.json").write_text(told)
+    assert dataset_of(tmp_path) is None
+
+
+def test_areas_of_pictures_without_a_size_are_pixels(study, tmp_path):
+    write_record(tmp_path, record("dice", 0.1))
+    (tmp_path / "study.json").write_text('{"settings": {"data": {"dataset": "fives"}}}')
+    ((fives,), _) = read_studies(tmp_path)
+    for dataset, unit in ((fives.dataset, "100 pixels"), ("inbreast", "cm2"), (None, "cm2")):
+        pictures = replace(changed(study, dimensions=2), dataset=dataset)
+        (data,) = volume_agreement(pictures, "dice")
+        assert data.unit == unit
 
 
 def test_records_of_a_former_point_are_left_out(tmp_path):

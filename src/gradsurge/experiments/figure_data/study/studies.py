@@ -9,6 +9,7 @@ from typing import Any
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.recipes.requests import SEED
 from gradsurge.experiments.study.record import RECORDS, Record, read_records
+from gradsurge.experiments.study.study_folder import dataset_of
 
 _WHOLE = "paper"  # the scale of which nobody needs to be told
 
@@ -22,12 +23,14 @@ class StudyRecords:
         scale: of the study.
         records: in the order of their variants and runs.
         folder: they were read from; bins of reliability curves lie beside them.
+        dataset: name of the data set; None where the folder does not tell.
     """
 
     recipe: str
     scale: str
     records: tuple[Record, ...]
     folder: Path
+    dataset: str | None = None
 
     @property
     def title(self) -> str:
@@ -62,7 +65,10 @@ def read_studies(folder: Path) -> tuple[list[StudyRecords], list[str]]:
     grouped: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in found:
         grouped[record.recipe, record.scale].append(record)
-    studies = [StudyRecords(*key, tuple(_latest(of)), folder) for key, of in grouped.items()]
+    dataset = dataset_of(folder)
+    studies = [
+        StudyRecords(*key, tuple(_latest(of)), folder, dataset) for key, of in grouped.items()
+    ]
     return studies, problems
 
 

@@ -15,7 +15,7 @@ from gradsurge.experiments.figure_data.study.lines import (
 )
 from gradsurge.experiments.figure_data.study.studies import StudyRecords
 from gradsurge.experiments.study.tables.volume import agreement
-from gradsurge.experiments.study.volume_tally import UNITS
+from gradsurge.experiments.study.volume_tally import volume_unit
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class VolumeAgreement:
     Attributes:
         study: its title.
         structure: whose volume it is.
-        unit: "ml", or "cm2" of pictures.
+        unit: "ml"; of pictures "cm2", or "100 pixels".
         lines: what is compared.
     """
 
@@ -66,7 +66,7 @@ def volume_agreement(study: StudyRecords, base: str) -> list[VolumeAgreement]:
         agreements = {line.name: _agreement(line, structure) for line in lines}
         kept = {name: one for name, one in agreements.items() if one is not None}
         if kept:
-            unit = UNITS[lines[0].records[0].measured.dimensions]
+            unit = volume_unit(lines[0].records[0].measured.dimensions, study.dataset)
             found.append(VolumeAgreement(study.title, structure, unit, kept))
     if not found:
         raise NotInRecords(f"no record of {base} or its surgery has the volumes of two cases")

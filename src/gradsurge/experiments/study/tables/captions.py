@@ -73,7 +73,8 @@ def about_runs(recipe: Recipe, rows: Sequence[RowRecords]) -> str:
         which = "the best" if search.keep == 1 else f"the {search.keep} best"
         text = f"{which} of {search.trials} runs by validation Dice."
         return f"{_MEAN} over {text}" if search.keep > 1 else f"{text[0].upper()}{text[1:]}"
-    numbers = sorted({runs_wanted(recipe, row.variant) for row in rows})
+    # What is there, not what is wanted: a study may be on its way.
+    numbers = sorted({len(row.records) or runs_wanted(recipe, row.variant) for row in rows})
     seeds = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
     several = f"{_MEAN} over {seeds} seeds" if numbers[-1] > 1 else "One run a row"
     chosen = ", at the point that was best by validation Dice" if search.space else ""

@@ -16,7 +16,7 @@ from gradsurge.experiments.study.tables.table_rows import (
     group_of,
     rows_of,
 )
-from gradsurge.experiments.study.volume_tally import UNITS
+from gradsurge.experiments.study.volume_tally import volume_unit
 
 MASK = "mask"
 _NORMAL = 1.96  # 95 % of a normal distribution
@@ -61,7 +61,8 @@ def volume_table(records: Sequence[Record], recipe: Recipe, table: str = "volume
     rows = rows_of(records, recipe, table)
     first = next((record for row in rows for record in row.records), None)
     structures = [] if first is None else list(first.measured.structures)
-    unit = UNITS[3 if first is None else first.measured.dimensions]
+    dimensions = 3 if first is None else first.measured.dimensions
+    unit = volume_unit(dimensions, recipe.data.dataset)
     return told_table(
         recipe,
         rows,

@@ -26,7 +26,7 @@ def draw(data: VolumeAgreement) -> Figure:
         figsize=(max(4.6, 0.4 + 2.27 * columns), 0.75 + 1.95 * rows), layout="constrained"
     )
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    unit = _UNITS.get(data.unit, data.unit)
+    unit, what = _UNITS.get(data.unit, data.unit), "volume" if data.unit == "ml" else "area"
     for axis, (name, agreement) in zip(grid.flat, data.lines.items(), strict=False):
         _draw_panel(axis, agreement, LOOKS[name.role])
         axis.set_title(
@@ -44,7 +44,7 @@ def draw(data: VolumeAgreement) -> Figure:
     for axis in grid[:, 0]:
         axis.set_ylabel(f"estimate − truth, {unit}")
     figure.suptitle(
-        f"{data.study}, {short(data.structure)}: volume as the sum of probabilities.\n"
+        f"{data.study}, {short(data.structure)}: {what} as the sum of probabilities.\n"
         f"Lines: bias and limits of agreement",
         fontsize=9,
         parse_math=False,
