@@ -29,6 +29,16 @@ def test_the_best_are_those_a_plain_loop_picks(trials, keep):
     assert select(trials, keep) == picked
 
 
+def test_networks_that_find_nothing_are_told_apart_by_nll():
+    def tried(index, dice, nll):
+        return SearchTrial(index, {}, "done", dice=dice, scores={"nll": nll})
+
+    trials = [tried(0, 0.0, 0.05), tried(1, 0.004, 0.04), tried(2, 0.0, 0.03), tried(3, 0.0, None)]
+    assert [trial.index for trial in select(trials, 4)] == [2, 1, 0, 3]
+    found = [*trials, tried(4, 0.02, 9.0)]
+    assert select(found, 1)[0].index == 4
+
+
 def test_none_cannot_be_kept():
     with pytest.raises(ValueError, match="keep: expected a whole number above 0, got 0"):
         select([], 0)

@@ -144,6 +144,13 @@ def test_records_alone_make_the_tables(unbroken, tmp_path):
     assert "records" in overview.pace.source
 
 
+def test_records_tell_of_tries_and_validations(unbroken):
+    for record in unbroken[2].records:
+        assert [step for step, _ in record.training["curve"]] == [record.training["steps"]]
+        assert record.training["curve"][-1][1] == pytest.approx(record.validation["dice"])
+        assert all(one["nll"] > 0 for one in record.selection["tried"])
+
+
 def test_what_records_tell_is_not_trained_again(unbroken, tmp_path):
     recipe, folder, *_ = unbroken
     shutil.copytree(folder / "records", tmp_path / "records")

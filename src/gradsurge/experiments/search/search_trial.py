@@ -1,5 +1,6 @@
 """Trials of a search as a user sees them, and the best of them."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
 
 TrialState = Literal["waiting", "running", "done", "failed"]
+_FINDS_SOMETHING = 0.01
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ def state_of(last: Attempt) -> TrialState:
 def select(trials: Iterable[SearchTrial], keep: int) -> list[SearchTrial]:
     """Return the best trials by validation Dice, the best first; of equal ones, the earlier.
 
+    Networks that find nothing yet, as those of cross-entropy after few steps, have no Dice to tell
+    them apart: of Dice scores below 0.01 the lower NLL is better.
+
     Args:
         trials: those that are not done are left out.
         keep: how many at most.
@@ -112,5 +117,12 @@ def select(trials: Iterable[SearchTrial], keep: int) -> list[SearchTrial]:
         raise ValueError(f"keep: expected a whole number above 0, got {keep!r}")
     done = [(trial.dice, trial) for trial in trials if trial.dice is not None]
     done = [(dice, trial) for dice, trial in done if trial.state == "done"]
-    done.sort(key=lambda pair: (-pair[0], pair[1].index))
+    done.sort(key=lambda pair: _rank(*pair))
     return [trial for _, trial in done[:keep]]
+
+
+def _rank(dice: float, trial: SearchTrial) -> tuple[float, float, int]:
+    if dice >= _FINDS_SOMETHING:
+        return -dice, 0.0, trial.index
+    nll = trial.scores.get("nll")
+    return 0.0, math.inf if nll is None else nll, trial.index

@@ -17,7 +17,7 @@ from gradsurge.experiments.study.measuring import measure_run
 from gradsurge.experiments.study.planned_run import PlannedRun
 from gradsurge.experiments.study.provenance import provenance
 from gradsurge.experiments.study.record import Record, write_record
-from gradsurge.experiments.study.run_pace import seconds_of
+from gradsurge.experiments.study.run_pace import seconds_of, validations_of
 from gradsurge.experiments.study.selection import Selection
 from gradsurge.experiments.study.study_site import StudySite
 from gradsurge.training.observers import MetricsFile
@@ -146,4 +146,5 @@ def _training(run: TrainedRun) -> dict[str, Any]:
         "steps": run.outcome.steps,
         "best_step": run.outcome.step,
         "seconds": seconds_of(run.folder),
+        "curve": validations_of(run.folder),
     }

@@ -74,8 +74,8 @@ class KeptRecords:
         if not told:
             return None
         latest = max(told, key=lambda record: record.provenance.get("date", ""))
-        scores = [one["dice"] for one in latest.selection["tried"]]
-        tried = [Tried(point, dice) for point, dice in zip(points, scores, strict=True)]
+        told_scores = ((one["dice"], one.get("nll")) for one in latest.selection["tried"])
+        tried = [Tried(point, *scores) for point, scores in zip(points, told_scores, strict=True)]
         return Selection.among(tried, self.recipe.search)
 
     def _is_wanted(self, record: Record) -> bool:

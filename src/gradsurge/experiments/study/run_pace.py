@@ -27,6 +27,16 @@ def seconds_of(folder: Path) -> float | None:
     return sum(seconds) if seconds else None
 
 
+def validations_of(folder: Path) -> list[list[float]]:
+    """Return [step, Dice] of each validation of a run; none if it kept no metrics."""
+    try:
+        lines = read_metrics(folder / "metrics.jsonl")
+    except (OSError, ValueError):
+        return []
+    looks = (line for line in lines if line.get("kind") == "validation")
+    return [[line["step"], line["dice"]] for line in looks if line.get("dice") is not None]
+
+
 def pace_of(study: Path, records: Sequence[Record], preset: str) -> Pace:
     """Return how long a step takes in a study.
 

@@ -64,7 +64,10 @@ class Searches:
                 self.on_failed(f"{variant.name} {folder.name}", trial.reason or "")
         if any(trial.state in ("waiting", "running") for trial in trials):
             return None
-        tried = [Tried(point, trial.dice) for point, trial in zip(points, trials, strict=False)]
+        tried = [
+            Tried(point, trial.dice, trial.scores.get("nll"))
+            for point, trial in zip(points, trials, strict=False)
+        ]
         found = Selection.among(tried, site.recipe.search)
         if found is None:
             reasons = {trial.reason for trial in trials if trial.reason}

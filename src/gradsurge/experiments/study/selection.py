@@ -10,14 +10,15 @@ from gradsurge.experiments.search import SearchTrial, select
 
 @dataclass(frozen=True)
 class Tried:
-    """A point that was tried, and its validation Dice; None where its training failed."""
+    """A point that was tried, and its validation scores; None where its training failed."""
 
     point: Mapping[str, Any]
     dice: float | None
+    nll: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"point": dict(self.point), "dice": self.dice}
+        return {"point": dict(self.point), "dice": self.dice, "nll": self.nll}
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,13 @@ class Selection:
     def among(cls, tried: Sequence[Tried], search: Search) -> "Selection | None":
         """Return the best by validation Dice: as many as the search keeps; None if all failed."""
         trials = [
-            SearchTrial(index, one.point, "failed" if one.dice is None else "done", dice=one.dice)
+            SearchTrial(
+                index,
+                one.point,
+                "failed" if one.dice is None else "done",
+                dice=one.dice,
+                scores={"nll": one.nll},
+            )
             for index, one in enumerate(tried)
         ]
         best = tuple((trial.index, trial.point) for trial in select(trials, search.keep))

@@ -27,8 +27,8 @@ def summary_of(
         "",
         about,
         "",
-        "| variant | run | point | tried | validation Dice | best step | minutes | test cases |",
-        "|---|---|---|---:|---:|---:|---:|---:|",
+        "| variant | run | point | tried | validation Dice | on its way | best step | minutes | cases |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|",
         *(_line(record) for record in records),
     ]
     if failures:
@@ -46,11 +46,21 @@ def _line(record: Record) -> str:
         _point(record.point),
         str(len(record.selection.get("tried", [])) or "-"),
         "-" if dice is None else f"{100 * dice:.2f}",
+        _way(training.get("curve", ())),
         f"{training.get('best_step')} of {training.get('steps')}",
         "-" if seconds is None else f"{seconds / 60:.1f}",
         str(len(measured.cases)),
     )
     return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _way(curve: Sequence[Sequence[float]]) -> str:
+    """Return the Dice of each validation, of which the last ones tell whether training was done.
+
+    >>> _way([[100, 0.5], [200, 0.625]])
+    '50.0, 62.5'
+    """
+    return ", ".join(f"{100 * dice:.1f}" for _, dice in curve) or "-"
 
 
 def _point(point: Mapping[str, Any]) -> str:
