@@ -87,16 +87,17 @@ def print_tables(found: "Reproduction", files: list[Path], *, as_json: bool) -> 
 def write_all(recipe: "Recipe", found: "Reproduction", out: Path) -> list[Path]:
     """Write every table in every format, what was expected, and the summary; return the files."""
     from gradsurge.experiments.study.expectations import expectations_of, expectations_page
-    from gradsurge.experiments.study.study_folder import TABLES
+    from gradsurge.experiments.study.study_folder import TABLES, with_told_title
     from gradsurge.experiments.study.summary import summary_of
     from gradsurge.experiments.whole_file import write_whole
     from gradsurge.report.tables import write_table
 
     folder = out / TABLES
     files = [file for table in found.tables for file in write_table(table, folder)]
-    pages = {"summary.md": summary_of(recipe, found.records, found.failures)}
-    if checked := expectations_of(found.records, recipe):
-        pages["expectations.md"] = expectations_page(recipe, checked)
+    told = with_told_title(recipe, out)
+    pages = {"summary.md": summary_of(told, found.records, found.failures)}
+    if checked := expectations_of(found.records, told):
+        pages["expectations.md"] = expectations_page(told, checked)
     for name, page in pages.items():
         write_whole(folder / name, page.encode())
     return [*files, *(folder / name for name in pages)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gradsurge.cli.output import progress_bar
-from gradsurge.cli.worker_options import begin, fail, stop
+from gradsurge.cli.worker_options import begin, fail, stop, tell_phantoms
 
 if TYPE_CHECKING:
     from gradsurge.experiments.recipes import Recipe
@@ -29,6 +29,7 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
     with progress_bar("looking", total=1):
         from gradsurge.experiments.preparation import DiskFull, NothingToPrepare
         from gradsurge.experiments.study import NoData, StudyStopped
+        from gradsurge.experiments.workers import WorkerError
         from gradsurge.training import TrainingError
 
         try:
@@ -53,7 +54,7 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
     except (StudyStopped, KeyboardInterrupt):
         _write(recipe, asked, out)
         stop()
-    except (ValueError, TrainingError, DiskFull, NothingToPrepare) as error:
+    except (ValueError, TrainingError, DiskFull, NothingToPrepare, WorkerError) as error:
         fail(error)
     _tell(typed, recipe, out, found)
 
@@ -92,7 +93,9 @@ def _run(
     ready = typed["store"] is not None or (out / STORE / DATASET).is_file()
     if overview.complete and not ready:  # nothing is prepared only to find that nothing is missing
         return _from_records(recipe, asked, out)
-    store = study_store(recipe, out, typed["store"], typed["data"], lines)
+    jobs = 1 if typed["data"] is None else 0  # a core each; phantoms are made sooner than processes
+    store = study_store(recipe, out, typed["store"], typed["data"], lines, jobs)
+    tell_phantoms(recipe, store)
     enter_study(out, recipe, store)
     site = StudySite(
         recipe,

@@ -3,11 +3,15 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
 from gradsurge.cli.search_words import command_again, without_passwords
+
+if TYPE_CHECKING:
+    from gradsurge.data.store import Store
+    from gradsurge.experiments.recipes import Recipe
 
 SHARED, MACHINE = "Workers together", "Machine"
 
@@ -58,6 +62,18 @@ def begin(typed: Mapping[str, Any], command: str) -> int:
         torch.set_num_threads(typed["threads"])
     workers: int | None = typed["workers"]
     return default_workers(os.environ, cpu_count()) if workers is None else workers
+
+
+def tell_phantoms(recipe: "Recipe", store: "Store") -> None:
+    """Say so if phantoms stand in for the recipe's data."""
+    from gradsurge.experiments.study.store_check import stands_in
+
+    if stands_in(store, recipe):
+        typer.echo(
+            f"gradsurge: note: {store.path} is of phantoms ({store.dataset.name}) in place of "
+            f"{recipe.data.dataset}: numbers show that the recipe runs, nothing more",
+            err=True,
+        )
 
 
 def stop() -> NoReturn:

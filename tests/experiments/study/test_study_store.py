@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from gradsurge.data.datasets import NnUnet
 from gradsurge.data.datasets.phantom_set import PhantomSet
 from gradsurge.data.store import Store, only_writer
 from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.recipes import DataPart
 from gradsurge.experiments.study import NoData, enter_study, study_store, with_rows
-from gradsurge.experiments.study.study_folder import check_study
+from gradsurge.experiments.study.study_folder import (
+    check_study,
+    dataset_of,
+    with_told_title,
+)
 from tests.experiments.prediction.fakes import raw_tree
 from tests.experiments.study.records import recipe
 from tests.experiments.study.tiny import Told
@@ -67,6 +72,70 @@ def test_a_store_of_something_else(tmp_path, changes, words):
     other = replace(PHANTOMS, data=replace(PHANTOMS.data, **changes))
     with pytest.raises(ValueError, match=words):
         study_store(other, tmp_path / "out", store=tmp_path / "given")
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    return raw_tree(tmp_path_factory.mktemp("nnunet") / "raw")
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted", "words"),
+    [
+        ({}, {"spacing": "median"}, "spacing none, the recipe says 'median'"),
+        ({"spacing": "median"}, {}, r"spacing \[[^]]*\], the recipe says none"),
+        ({"merge": "all"}, {}, "merge 'all', the recipe says none"),
+        ({}, {"merge": "all"}, "merge none, the recipe says 'all'"),
+        ({"crop": "nonzero"}, {}, "crop 'nonzero', the recipe says 'none'"),
+        ({"spacing": (2, 2, 2)}, {"spacing": [2, 2, 1]}, "spacing"),
+    ],
+)
+def test_a_store_of_the_same_name_prepared_otherwise(tmp_path, raw, options, wanted, words):
+    prepare(NnUnet(**options), raw, tmp_path / "given")
+    with pytest.raises(ValueError, match=f"was prepared with {words}"):
+        study_store(of_data("nnunet", **wanted), tmp_path, store=tmp_path / "given")
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, {}),
+        ({"spacing": "median"}, {"spacing": "median"}),
+        ({"spacing": (2, 2, 2), "fold": 0}, {"spacing": [2, 2, 2], "crop": "none"}),
+        ({"merge": "all", "crop": "nonzero"}, {"merge": "all", "crop": "nonzero"}),
+    ],
+)
+def test_a_store_prepared_as_the_recipe_says(tmp_path, raw, options, wanted):
+    prepare(NnUnet(**options), raw, tmp_path / "given")
+    made = of_data("nnunet", **wanted)
+    assert len(study_store(made, tmp_path, store=tmp_path / "given").cases) == 5
+
+
+def test_phantoms_stand_in_at_the_smallest_scale_alone(tmp_path):
+    prepare(PhantomSet("lesions-2d", 5, (16, 16)), tmp_path, tmp_path / "given")
+    fives, kits = of_data("fives"), of_data("kits")
+    store = study_store(replace(fives, scale="smoke"), tmp_path, store=tmp_path / "given")
+    assert store.dataset.name == "lesions-2d"
+    for scale in ("small", "paper"):
+        with pytest.raises(ValueError, match=r"prepare fives RAW STORE; .* --scale smoke alone"):
+            study_store(replace(fives, scale=scale), tmp_path, store=tmp_path / "given")
+    with pytest.raises(ValueError, match="have 2 axes, kits has 3; give a store of lesions-3d or"):
+        study_store(replace(kits, scale="smoke"), tmp_path, store=tmp_path / "given")
+    # Phantoms are made as a recipe of them says: others would be another study.
+    other = replace(of_data("vessels-2d"), scale="smoke")
+    with pytest.raises(ValueError, match="recipe is for vessels-2d; give another"):
+        study_store(other, tmp_path, store=tmp_path / "given")
+
+
+def test_a_study_of_phantoms_in_place_of_data_says_so(tmp_path):
+    prepare(PhantomSet("lesions-2d", 5, (16, 16)), tmp_path, tmp_path / "given")
+    fives = replace(of_data("fives"), scale="smoke")
+    enter_study(tmp_path, fives, study_store(fives, tmp_path, store=tmp_path / "given"))
+    assert with_told_title(fives, tmp_path).title == "Made up (phantoms lesions-2d in its place)"
+    assert dataset_of(tmp_path) == "lesions-2d"
+    assert with_told_title(fives, tmp_path / "other") == fives
+    enter_study(tmp_path / "out", PHANTOMS, study_store(PHANTOMS, tmp_path / "out"))
+    assert with_told_title(PHANTOMS, tmp_path / "out") == PHANTOMS
 
 
 def test_a_preparation_of_others_is_waited_for(tmp_path):

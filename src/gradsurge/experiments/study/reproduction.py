@@ -16,6 +16,7 @@ from gradsurge.experiments.study.second_rater import (
     keep_second_rater,
     kept_second_rater,
 )
+from gradsurge.experiments.study.study_folder import with_told_title
 from gradsurge.experiments.study.study_plan import StudyPlan
 from gradsurge.experiments.study.study_site import StudySite
 from gradsurge.experiments.study.tables import tables_of
@@ -80,7 +81,8 @@ def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -
     ]
     rater = kept_second_rater(plan.recipe, plan.records.folder)
     shown = records if rater is None else [*records, rater]
-    tables = [tables_of(shown, asked, table) for table in asked.tables]
+    told = with_told_title(asked, plan.records.folder)
+    tables = [tables_of(shown, told, table) for table in told.tables]
     return Reproduction(tables, records, [*failures, *damaged, *cases])
 
 

@@ -1,7 +1,7 @@
 """The folder of a study.
 
 ```
-study.json      recipe and scale, and what of them must not change
+study.json      recipe and scale, what of them must not change, phantoms that stand in for data
 search.journal  which points wait, run, are done; with a database, search.mark instead
 workers/        who is at work, on this machine
 store/          the prepared cases, where the command has prepared them
@@ -16,6 +16,7 @@ without store and runs.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ from gradsurge.data.store import Store, replace_json
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.runs.run_folder import flatten
 from gradsurge.experiments.study.digests import cases_digest, fixed_settings
+from gradsurge.experiments.study.store_check import stands_in
 
 STUDY, STORE, TABLES = "study.json", "store", "tables"
 FORMAT = "gradsurge study"
-_SETTINGS, _CASES = "settings", "cases"
+_SETTINGS, _CASES, _PHANTOMS = "settings", "cases", "phantoms"
 
 
 def enter_study(folder: Path, recipe: Recipe, store: Store) -> None:
@@ -51,6 +53,8 @@ def enter_study(folder: Path, recipe: Recipe, store: Store) -> None:
         )
     settings = {**there.get(_SETTINGS, {}), **fixed_settings(recipe)}
     about = {"format": FORMAT, "recipe": recipe.name, "scale": recipe.scale}
+    if stands_in(store, recipe):
+        about[_PHANTOMS] = store.dataset.name
     content = {**about, _CASES: cases, _SETTINGS: settings}
     if content != there:
         replace_json(folder / STUDY, content)
@@ -79,9 +83,19 @@ def check_study(folder: Path, recipe: Recipe) -> None:
 def dataset_of(folder: Path) -> str | None:
     """Return the name of the data set that the study in a folder is of; None if nothing tells."""
     found: Any = _read(folder / STUDY)
+    if isinstance(phantoms := found.get(_PHANTOMS), str):
+        return phantoms
     for name in (_SETTINGS, "data", "dataset"):
         found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, str) else None
+
+
+def with_told_title(recipe: Recipe, folder: Path) -> Recipe:
+    """Return the recipe of the study in a folder; its title tells of phantoms that stand in."""
+    phantoms = _read(folder / STUDY).get(_PHANTOMS)
+    if not isinstance(phantoms, str):
+        return recipe
+    return replace(recipe, title=f"{recipe.title} (phantoms {phantoms} in its place)")
 
 
 def _compare(folder: Path, part: str, there: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 from gradsurge.data.case_error import shown
-from gradsurge.data.phantoms import PHANTOMS
 from gradsurge.data.store import Store
 from gradsurge.data.store.dataset_file import NAME as DATASET
 from gradsurge.data.store.dataset_file import read_dataset_file
@@ -12,6 +11,7 @@ from gradsurge.experiments.prepare_case import Outcome
 from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.recipes import Recipe, limit_cases, make_recipe_dataset
 from gradsurge.experiments.search.presence import is_held
+from gradsurge.experiments.study.store_check import check_store, is_of_phantoms
 from gradsurge.experiments.study.study_folder import STORE
 from gradsurge.experiments.study.study_site import StudyWatcher
 
@@ -36,17 +36,19 @@ def study_store(
     Args:
         recipe: of the study.
         folder: of the study; a store made here goes to store/ in it.
-        store: a store of ``gradsurge prepare``.
+        store: a store of ``gradsurge prepare``; at the scale "smoke" also one of phantoms.
         raw: the raw data; prepared as the recipe says, unless that was done before.
         watcher: told of the preparation.
         jobs: processes that prepare; 0 for one a core.
 
     Raises:
         NoData: neither is given, and nothing was prepared before.
-        ValueError: the store is of another data set, or the raw folder cannot be prepared.
+        ValueError: the store is of another data set or was prepared in another way, or the raw
+            folder cannot be prepared.
     """
     own = folder / STORE
-    if store is None and not (own / DATASET).exists() and raw is None and not _is_phantom(recipe):
+    made_here = raw is not None or is_of_phantoms(recipe)
+    if store is None and not made_here and not (own / DATASET).exists():
         raise NoData(
             f"{recipe.name}: no data; give --data RAW or --store STORE. Get the data from: "
             f"{recipe.data.source or 'its publisher'}"
@@ -54,7 +56,8 @@ def study_store(
     if store is None:
         _prepare(recipe, raw, own, watcher or StudyWatcher(), jobs)
     opened = Store.open(own if store is None else store)
-    limited = limit_cases(_checked(opened, recipe), recipe.data.cases)
+    check_store(opened, recipe)
+    limited = limit_cases(opened, recipe.data.cases)
     for split in _SPLITS:
         if not limited.splits.get(split):
             raise ValueError(
@@ -64,38 +67,6 @@ def study_store(
     return limited
 
 
-def _is_phantom(recipe: Recipe) -> bool:
-    return recipe.data.dataset in PHANTOMS
-
-
-def _checked(store: Store, recipe: Recipe) -> Store:
-    """Return the store if it is prepared as the recipe says.
-
-    Raises:
-        ValueError: with the first difference.
-    """
-    name, wanted = store.dataset.name, recipe.data.dataset
-    if name != wanted:
-        raise ValueError(
-            f"{shown(store.path)}: is a store of {name}, the recipe is for {wanted}; give another"
-        )
-    there = dict(store.dataset.settings)
-    if _is_phantom(recipe):
-        there["cases"] = len(store.cases)
-    for key, value in recipe.data.settings.items():
-        stored = there.get(key)
-        if key in there and value != "median" and _listed(stored) != _listed(value):
-            raise ValueError(
-                f"{shown(store.path)}: was prepared with {key} {stored!r}, the recipe says "
-                f"{value!r}; give a store that was prepared so, or another --out"
-            )
-    return store
-
-
-def _listed(value: object) -> object:
-    return [float(v) for v in value] if isinstance(value, list | tuple) else value
-
-
 def _prepare(recipe: Recipe, raw: Path | None, out: Path, watcher: StudyWatcher, jobs: int) -> None:
     """Prepare the cases, unless that is done; wait for another process that is at it."""
     while not _is_complete(out):
@@ -103,7 +74,7 @@ def _prepare(recipe: Recipe, raw: Path | None, out: Path, watcher: StudyWatcher,
             watcher.waiting()
             time.sleep(_LOOK)
             continue
-        if raw is None and not _is_phantom(recipe):
+        if raw is None and not is_of_phantoms(recipe):
             return  # opening it says that it is not finished
         try:
             _prepare_now(recipe, Path() if raw is None else raw, out, watcher, jobs)
