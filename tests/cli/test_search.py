@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,15 +12,18 @@ import pytest
 import typer
 
 from gradsurge.cli.worker_options import stop
+from gradsurge.data.datasets.phantom_set import PhantomSet
+from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.runs import open_run
 from gradsurge.experiments.search import open_study, select, study_status
-from tests.experiments.runs.stores import disc_store
-from tests.experiments.search.tiny import STEPS, wait_for, write_recipe
+from tests.experiments.search.tiny import RECIPE, STEPS, wait_for, write_recipe
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    return disc_store(tmp_path_factory.mktemp("search")).path
+    folder = tmp_path_factory.mktemp("search")
+    prepare(PhantomSet("lesions-2d", 10, (24, 24)), folder, folder / "store")
+    return folder / "store"
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +159,42 @@ def test_a_study_of_another_recipe_is_refused(run, recipe, store, tmp_path):
     open_study(str(out / "search.journal"), "tiny/paper/dice", points)
     result = run(*typed(recipe, store, out, loss="dice"))
     one_line(result, 1, "trial 0 has training.learning_rate 0.5, the recipe says 0.0")
+
+
+def test_a_store_of_something_else_is_refused(run, recipe, store, tmp_path):
+    out = tmp_path / "search"
+    refused = run(*typed("fives", store, out))
+    one_line(refused, 1, "is a store of lesions-2d, the recipe is for fives", "--scale smoke alone")
+    other = tmp_path / "other.toml"
+    other.write_text(RECIPE.replace("cases = 10", "cases = 20"))
+    one_line(run(*typed(other, store, out)), 1, "prepared with cases 10, the recipe says 20")
+    assert not out.exists()
+
+
+def test_trials_of_another_recipe_do_not_count_as_done(run, recipe, store, tmp_path):
+    out = tmp_path / "search"
+    assert run(*typed(recipe, store, out, "--trials", 1)).returncode == 0
+    changed = tmp_path / "tiny.toml"
+    changed.write_text(RECIPE.replace(f"steps = {STEPS}", f"steps = {2 * STEPS}"))
+    refused = run(*typed(changed, store, out, "--trials", 1))
+    one_line(refused, 1, f"begun with run.training.steps {STEPS}, the recipe says {2 * STEPS}")
+    words = ("reproduce", recipe, "--losses", "dice-surgery", "--store", store, "--out", out)
+    found = run(*words, "--dry-run", "--json")
+    variants = json.loads(found.stdout)["variants"]
+    assert [one["tries_done"] for one in variants if one["variant"] == "dice-surgery"] == [1]
+
+
+def test_other_cases_do_not_go_on(run, recipe, store, tmp_path):
+    out, other = tmp_path / "search", tmp_path / "store"
+    shutil.copytree(store, other)
+    facts = json.loads((other / "dataset.json").read_text())
+    facts["splits"]["test"], facts["splits"]["validation"] = (
+        facts["splits"]["validation"],
+        facts["splits"]["test"],
+    )
+    (other / "dataset.json").write_text(json.dumps(facts))
+    assert run(*typed(recipe, store, out, "--trials", 1)).returncode == 0
+    one_line(run(*typed(recipe, other, out, "--trials", 1)), 1, "has other cases or splits")
 
 
 def test_stopped_it_says_how_to_go_on(run, recipe, store, tmp_path):

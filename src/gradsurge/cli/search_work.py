@@ -9,7 +9,7 @@ import typer
 
 from gradsurge.cli.output import progress_bar
 from gradsurge.cli.search_output import print_outcome
-from gradsurge.cli.worker_options import begin, fail, stop
+from gradsurge.cli.worker_options import begin, fail, stop, tell_phantoms
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -69,9 +69,10 @@ def _join_and_work(typed: Mapping[str, Any]) -> tuple["WorkerEnd", "StudyStatus"
 
 
 def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
-    from gradsurge.data.store import Store
-    from gradsurge.experiments.recipes import limit_cases, read_recipe
+    from gradsurge.experiments.recipes import read_recipe
     from gradsurge.experiments.search import TrialRuns, join_study, journal_of, points_of
+    from gradsurge.experiments.study import enter_study, study_store
+    from gradsurge.experiments.study.study_folder import check_study
     from gradsurge.report.figures import early_looks
     from gradsurge.training.observers import TensorBoard, make_progress
 
@@ -79,10 +80,12 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
     out: Path = typed["out"]
     recipe = read_recipe(typed["recipe"], typed["scale"])
     variant = recipe.variant(typed["loss"])
+    check_study(out, recipe)
+    store = study_store(recipe, out, typed["store"])
     runs = TrialRuns(
         recipe,
         variant,
-        limit_cases(Store.open(typed["store"]), recipe.data.cases),
+        store,
         out,
         share=recipe.search.share,
         device=typed["device"],
@@ -93,5 +96,7 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
     )
     # What no trial could be trained with is refused before a study is made of it.
     runs.plan(0, points_of(recipe, variant, typed["trials"])[0])
+    tell_phantoms(recipe, store)
+    enter_study(out, recipe, store)
     storage = typed["storage"] or journal_of(out)
     return join_study(recipe, variant, out, storage, typed["trials"]), runs

@@ -23,6 +23,7 @@ title = "Tiny"
 
 [data]
 dataset = "lesions-2d"
+settings = {{ cases = 10, size = [24, 24] }}
 
 [run]
 preset = "quick"
