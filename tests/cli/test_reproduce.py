@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import gradsurge.experiments.study as study
 from gradsurge.cli.reproduce import reproduce
+from gradsurge.experiments.workers import WorkerError
 from tests.experiments.study.tiny import GRID
 
 APP = typer.Typer(pretty_exceptions_enable=False)
@@ -46,8 +47,10 @@ def one_line(result, code, *words):
 def test_a_dry_run_tells_runs_time_and_published_numbers(run, tmp_path):
     result = run("fives", "--table", 1, "--table", 3, "--dry-run")
     assert result.exit_code == 0, result.output
-    for word in ("dice-surgery.n1000", "0 of 25", "a guess", "days", "0.3118", "87.84"):
+    for word in ("dice-surgery.n1000", "0 of 25", "days", "0.3118", "87.84"):
         assert word in result.stdout
+    assert "(a guess for one GPU: nothing" in result.stdout
+    assert "(a guess for two cores: nothing" in run("isles", "--dry-run").stdout
     assert list(tmp_path.iterdir()) == []
     told = json.loads(run("fives", "--table", 1, "--dry-run", "--json").stdout)
     assert told["missing"] == 11 * 25  # the five best are among them
@@ -60,6 +63,19 @@ def test_without_data_the_published_table_is_printed(run, tmp_path):
     one_line(result, 1, "kits: no data; give --data RAW or --store STORE", "Get the data from")
     assert "0.0580" in result.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("words", "jobs"), [(("--data", "raw"), 0), (("--store", "x"), 1)])
+def test_raw_data_are_prepared_by_all_cores(run, monkeypatch, words, jobs):
+    asked = []
+
+    def noted(*given):
+        asked.append(given[-1])
+        raise WorkerError("a process died")
+
+    monkeypatch.setattr(study, "study_store", noted)
+    one_line(run("kits", *words), 1, "a process died")
+    assert asked == [jobs]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.record import Record
 from gradsurge.training.observers import read_metrics
 
-# Small nets of the preset "quick" on two cores; everything else on one GPU.
-_GUESS_QUICK, _GUESS = 0.2, 0.6
+_QUICK = "quick"
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,11 @@ class Pace:
 
     seconds: float
     source: str
+
+
+# Small nets are meant for any machine, everything else is not.
+_GUESS_QUICK = Pace(0.2, "a guess for two cores: nothing was trained here yet")
+_GUESS = Pace(0.6, "a guess for one GPU: nothing was trained here yet")
 
 
 def seconds_of(folder: Path) -> float | None:
@@ -54,8 +58,7 @@ def pace_of(study: Path, records: Sequence[Record], preset: str) -> Pace:
     kept = [_of_record(record) for record in records]
     if told := [seconds for seconds in kept if seconds]:
         return Pace(median(told), f"as told by {len(told)} records, perhaps of another machine")
-    guess = _GUESS_QUICK if preset == "quick" else _GUESS
-    return Pace(guess, "a guess: nothing was trained here yet")
+    return _GUESS_QUICK if preset == _QUICK else _GUESS
 
 
 def _step_seconds(folder: Path) -> list[float]:
