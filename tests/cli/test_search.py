@@ -225,6 +225,16 @@ def test_stopped_within_an_import_it_imports_nothing(monkeypatch, capsys):
     assert capsys.readouterr().err.endswith("go on with: gradsurge search recipe\n")
 
 
+def test_help_and_hints_name_what_is_typed(run):
+    shown = " ".join(run("search", "--help").stdout.split())
+    assert "gradsurge search RECIPE --loss NAME --store STORE --out FOLDER [OPTIONS]" in shown
+    assert "or: gradsurge search status [FOLDER] [OPTIONS]" in shown
+    assert "search run" not in shown
+    one_line(run("search"), 2, "(see gradsurge search --help)")
+    one_line(run("search", "status"), 2, "(see gradsurge search status --help)")
+    assert "gradsurge search status [OPTIONS] [FOLDER]" in run("search", "status", "-h").stdout
+
+
 def test_help_does_not_load_the_heavy_parts():
     script = (
         "import sys, gradsurge.cli.search; "

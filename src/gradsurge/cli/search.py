@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from gradsurge.cli.completion import LOSSES, RECIPES, one_of
 from gradsurge.cli.output import check_directory
@@ -23,6 +23,25 @@ from gradsurge.cli.worker_options import (
 )
 
 _RUN = "run"
+
+
+class _PathOfGroup(typer.Context):
+    """The context of a command whose name nobody types."""
+
+    @property
+    def command_path(self) -> str:
+        return self.parent.command_path if self.parent is not None else super().command_path
+
+
+class _Unnamed(TyperCommand):
+    """``gradsurge search RECIPE``; its help shows ``gradsurge search status`` beside it."""
+
+    context_class = _PathOfGroup
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        needed = "RECIPE --loss NAME --store STORE --out FOLDER [OPTIONS]"
+        formatter.write_usage(ctx.command_path, needed)
+        formatter.write_usage(ctx.command_path, "status [FOLDER] [OPTIONS]", "   or: ")
 
 
 class _RunUnlessStatus(TyperGroup):
@@ -52,7 +71,7 @@ def _search() -> None:
     """Search learning rate and the like for a loss: as many workers as there are machines."""
 
 
-@search.command(_RUN)
+@search.command(_RUN, cls=_Unnamed)
 def run(
     recipe: Annotated[
         str,
@@ -124,7 +143,9 @@ def run(
 
     Type it again, here or on another machine that sees FOLDER, and one more worker takes part.
     Killed or stopped, the same command goes on; the trial of a dead worker is taken up by the
-    next. How it stands: gradsurge search status FOLDER
+    next. FOLDER is one that gradsurge reproduce goes on with.
+
+    gradsurge search status FOLDER tells how it stands; gradsurge search status --help, how.
     """
     search_as_asked(locals())
 
@@ -132,7 +153,7 @@ def run(
 @search.command()
 def status(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[FOLDER]", help="Folder of a search.")
+        Path | None, typer.Argument(metavar="FOLDER", help="Folder of a search.")
     ] = None,
     storage: Annotated[
         str | None,
