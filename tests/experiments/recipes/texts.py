@@ -1,5 +1,9 @@
 """A recipe as small as one can be, to be changed by tests."""
 
+import pytest
+
+from gradsurge.experiments.recipes import read_recipe, reading
+
 SMALL = """
 title = "Discs"
 
@@ -57,3 +61,14 @@ def written(folder, text, name="discs.toml"):
     file = folder / name
     file.write_text(text, encoding="utf-8")
     return file
+
+
+def refusal_of(content):
+    """Return why the shipped recipe fives is refused with that content; None if it is not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_parse", lambda file: content)
+        try:
+            read_recipe("fives")
+        except ValueError as error:
+            return str(error)
+    return None

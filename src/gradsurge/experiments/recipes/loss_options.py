@@ -1,10 +1,13 @@
 """Options of a loss, checked by building it."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from gradsurge.experiments.recipes.section import Mistake, dotted
+from gradsurge.experiments.recipes.kinds import kinds_of
+from gradsurge.experiments.recipes.section import Mistake, check_kind, dotted
 from gradsurge.losses import make_loss
+from gradsurge.surgery.rule import SurgeryRule, check_blend
 
 _FROM_STORE = ("activation", "ignore_index", "classes")
 
@@ -20,19 +23,30 @@ def check_loss_options(path: str, loss: str, options: Mapping[str, Any]) -> None
                 f"{path}.{name}", "follows from the store and is not to be given; leave it out"
             )
     problem = _refusal(loss, options)
-    if problem is None:
-        return
     for name, value in options.items():
-        alone = _refusal(loss, {name: value})
+        alone = None if problem is None else _refusal(loss, {name: value})
         if alone is not None:
-            raise Mistake(f"{path}.{dotted(name)}", alone)
-    raise Mistake(path, problem)
+            raise Mistake(f"{path}.{dotted(name)}", alone.removeprefix(f"{name}: "))
+    if problem is not None:
+        raise Mistake(path, problem)
+    for name, value in options.items():  # losses take any value as true or false
+        check_kind(f"{path}.{name}", value, _kinds(loss)[name])
+
+
+@cache
+def _kinds(loss: str) -> dict[str, Any]:
+    """Return option -> annotation, of all that the loss is built of."""
+    kinds = kinds_of(SurgeryRule) | kinds_of(check_blend)
+    for module in make_loss(loss).modules():
+        for part in type(module).__mro__:
+            kinds = kinds_of(part) | kinds
+    return kinds
 
 
 def _refusal(loss: str, options: Mapping[str, Any]) -> str | None:
     """Return why a loss refuses its options; None if it does not."""
     try:
         make_loss(loss, **{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()})
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         return str(error)
     return None

@@ -7,11 +7,11 @@ from gradsurge.data.datasets import DATASETS, Dataset
 from gradsurge.data.datasets.making import make_dataset
 from gradsurge.data.datasets.phantom_set import PhantomSet
 from gradsurge.data.phantoms import PHANTOMS
+from gradsurge.experiments.recipes.kinds import kinds_of
 from gradsurge.experiments.recipes.parts import DataPart
-from gradsurge.experiments.recipes.section import Mistake, Section, is_number, is_whole
+from gradsurge.experiments.recipes.section import Section, refusal
 
 SPLITS = ("train", "validation", "test")
-_PHANTOM = ("cases", "size", "seed")
 
 
 def read_data(section: Section) -> DataPart:
@@ -21,12 +21,13 @@ def read_data(section: Section) -> DataPart:
         Mistake: a key, a name or a setting cannot be meant.
     """
     name = section.choice("dataset", (*DATASETS, *PHANTOMS))
-    settings = section.section("settings", _PHANTOM if name in PHANTOMS else None)
+    kind = PhantomSet if name in PHANTOMS else DATASETS[name]
+    settings = section.section("settings", kinds_of(kind, "phantom"))
     part = DataPart(name, settings.content, section.text("source", ""), _cases(section))
     try:
         make_recipe_dataset(part)
     except (ValueError, TypeError) as error:
-        raise Mistake(settings.path, str(error)) from error
+        raise refusal(settings.path, settings.content, str(error)) from error
     return part
 
 
@@ -42,14 +43,10 @@ def make_recipe_dataset(data: DataPart) -> Dataset:
     settings = data.settings
     if data.dataset not in PHANTOMS:
         return make_dataset(data.dataset, {name: _typed(v) for name, v in settings.items()})
-    for name in ("cases", "seed"):
-        number = settings.get(name, 1)
-        if not is_whole(number) or number < 0:
-            raise ValueError(f"{name}: expected a whole number of 0 or above, got {number!r}")
-    size = settings.get("size")
-    if size is not None and not (isinstance(size, list) and all(map(is_whole, size))):
-        raise ValueError(f"size: expected a list of whole numbers, got {size!r}")
-    return PhantomSet(data.dataset, settings.get("cases", 100), size, settings.get("seed", 0))
+    seed = settings.get("seed", 0)
+    if seed < 0:
+        raise ValueError(f"seed: expected a whole number of 0 or above, got {seed!r}")
+    return PhantomSet(data.dataset, settings.get("cases", 100), settings.get("size"), seed)
 
 
 def dimensions_of(data: DataPart) -> int | None:
@@ -59,11 +56,7 @@ def dimensions_of(data: DataPart) -> int | None:
 
 def _typed(value: Any) -> str:
     """Return a setting as it would be typed after ``gradsurge prepare --set``."""
-    parts = value if isinstance(value, list) else [value]
-    for part in parts:
-        if not isinstance(part, str) and not is_number(part):
-            raise ValueError(f"expected texts and numbers, got {value!r}")
-    return ",".join(map(str, parts))
+    return ",".join(map(str, value if isinstance(value, list) else [value]))
 
 
 def _cases(section: Section) -> Mapping[str, int] | None:

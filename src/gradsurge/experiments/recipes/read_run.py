@@ -1,21 +1,22 @@
 """How every run of a recipe is made: the fields of `RunRequest` that a recipe may set."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from gradsurge.data.augmentation import AUGMENTATIONS
 from gradsurge.data.patches import PatchSettings
-from gradsurge.experiments.recipes.section import Mistake, Section
+from gradsurge.experiments.recipes.kinds import kinds_of
+from gradsurge.experiments.recipes.section import Mistake, Section, refusal
 from gradsurge.experiments.runs.planning import RunRequest
 from gradsurge.experiments.runs.presets import PRESETS, find_preset
 from gradsurge.models import MODELS, plan_model, round_patch
+from gradsurge.models.primus import SIZES, plan_primus
+from gradsurge.models.residual_unet_plan import plan_residual_unet
 from gradsurge.training import TrainSettings
 
-TRAINING = tuple(field.name for field in fields(TrainSettings))
-_PATCHES = tuple(field.name for field in fields(PatchSettings) if field.name != "size")
-_OF_VARIANTS = ("loss", "loss_options", "surgery", "init")
-RUN = tuple(field.name for field in fields(RunRequest) if field.name not in _OF_VARIANTS)
+TRAINING = kinds_of(TrainSettings)
+_PATCHES = kinds_of(PatchSettings, "size")
+RUN = kinds_of(RunRequest, "loss", "loss_options", "surgery", "init")
 
 
 def read_run(section: Section, dimensions: int | None) -> dict[str, Any]:
@@ -36,10 +37,10 @@ def read_run(section: Section, dimensions: int | None) -> dict[str, Any]:
     if "patch" in run:
         run["patch"] = _patch(section)
     patches = section.section("patches", _PATCHES)
-    _try(patches.path, PatchSettings, size=(8, 8), **patches.content)
+    _try(patches, PatchSettings, size=(8, 8), **patches.content)
     axes = len(run["patch"]) if "patch" in run else dimensions
     if axes is not None:
-        _try(section.path, find_preset, run["preset"], axes)
+        _try(section, find_preset, run["preset"], axes)
     _check_model(section, run, axes or 3)
     run["training"] = read_training(section.section("training", TRAINING), run["preset"], {})
     return run
@@ -59,53 +60,49 @@ def read_training(section: Section, preset: str, below: Mapping[str, Any]) -> di
     training = dict(section.content)
     if isinstance(training.get("betas"), list):
         training["betas"] = tuple(training["betas"])
-    check_training(section.path, preset, {**below, **training})
+    _try(section, try_training, preset, {**below, **training})
     return training
 
 
-def check_training(path: str, preset: str, training: Mapping[str, Any]) -> None:
-    """Raise a mistake under ``path`` unless a run of the preset takes these settings."""
+def try_training(preset: str, training: Mapping[str, Any]) -> None:
+    """Raise unless a run of the preset takes these settings, each of the right kind."""
     # The preset's own warm-up gives way to fewer steps, see `plan_run`; a recipe's does not.
     of_preset = {k: v for k, v in PRESETS[preset].training.items() if k != "warmup"}
-    _try(path, TrainSettings, **{**of_preset, **training})
+    TrainSettings(**{**of_preset, **training})
 
 
 def _patch(section: Section) -> tuple[int, ...]:
-    value = section.content["patch"]
-    if not isinstance(value, list):
-        raise Mistake(section.at("patch"), f"expected a list of whole numbers, got {value!r}")
+    patch = tuple(section.content["patch"])
     try:
-        PatchSettings(tuple(value))
+        PatchSettings(patch)
     except ValueError as error:
         raise Mistake(section.at("patch"), str(error).removeprefix("size: ")) from error
-    return tuple(value)
+    return patch
 
 
 def _check_model(section: Section, run: Mapping[str, Any], axes: int) -> None:
     """Plan the network, on the recipe's patch or on any, to see that its options go together."""
-    options = section.section("model_options").content
     preset = PRESETS[run["preset"]]
     name = run.get("model") or preset.model
+    plan = plan_primus if name in SIZES else plan_residual_unet
+    options = section.section("model_options", kinds_of(plan, "size", "patch", "spacing"))
     of_preset = preset.model_options.get(axes, {}) if name == preset.model else {}
-    chosen = {**of_preset, **options}
-    path = section.at("model_options") if options else section.at("model")
+    chosen = {**of_preset, **options.content}
     try:
         patch = run.get("patch") or preset.patch.get(axes)
         patch = patch or round_patch(name, (64,) * axes, **chosen)
         plan_model(name, 1, 2, patch, **chosen)
     except (ValueError, TypeError) as error:
-        raise Mistake(path, str(error)) from error
+        said = str(error)
+        if said.startswith("patch: ") and "patch" in run:
+            raise refusal(section.path, run, said) from error
+        path = options.path if options.content else section.at("model")
+        raise refusal(path, options.content, said) from error
 
 
-def _try(path: str, made: Any, *arguments: Any, **settings: Any) -> None:
-    """Call what refuses bad settings; its messages begin with the setting's name."""
+def _try(section: Section, made: Any, *arguments: Any, **settings: Any) -> None:
+    """Call what refuses a value of the section that is out of range."""
     try:
         made(*arguments, **settings)
     except ValueError as error:
-        raise Mistake(f"{path}.{str(error).partition(': ')[0]}", _said(error)) from error
-    except TypeError as error:  # a text where a number belongs
-        raise Mistake(path, f"a value is of the wrong kind ({error})") from error
-
-
-def _said(error: ValueError) -> str:
-    return str(error).partition(": ")[2]
+        raise refusal(section.path, section.content, str(error)) from error

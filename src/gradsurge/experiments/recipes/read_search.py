@@ -6,14 +6,21 @@ from typing import Any
 
 from gradsurge.experiments.recipes.loss_options import check_loss_options
 from gradsurge.experiments.recipes.parts import Search
-from gradsurge.experiments.recipes.read_run import TRAINING, check_training
+from gradsurge.experiments.recipes.read_run import TRAINING, try_training
 from gradsurge.experiments.recipes.read_space import read_space
 from gradsurge.experiments.recipes.requests import SEED
-from gradsurge.experiments.recipes.section import Mistake, Section, did_you_mean, dotted
+from gradsurge.experiments.recipes.section import (
+    Mistake,
+    Section,
+    check_kind,
+    did_you_mean,
+    dotted,
+)
 from gradsurge.experiments.recipes.space import Choice, Range, Space
 from gradsurge.experiments.recipes.variant import Variant
 
 KEYS = ("kind", "trials", "keep", "seed", "space", "share")
+_MOST_TRIALS = 10_000  # more is a typing error
 _ONLY = {"trials": "random", "keep": "random", "share": "grid"}
 
 
@@ -31,7 +38,7 @@ def read_search(section: Section) -> Search:
     if kind == "grid":
         trials = math.prod(len(v.samples) for v in space.values())
         return Search(kind, trials, 1, seed, space, section.share("share"))
-    trials, keep = section.whole("trials"), section.whole("keep")
+    trials, keep = section.whole("trials", most=_MOST_TRIALS), section.whole("keep")
     if keep > trials:
         raise Mistake(section.at("keep"), f"expected at most the {trials} trials, got {keep}")
     return Search(kind, trials, keep, seed, space)
@@ -75,10 +82,11 @@ def _check_training(
     if key in fixed:
         raise Mistake(place, f"is searched and fixed as {fixed[key]!r} in training; leave one out")
     for value in values.samples:
+        check_kind(place, value, TRAINING[key])
         try:
-            check_training("", run["preset"], {**fixed, key: value})
-        except Mistake as error:
-            raise Mistake(place, str(error).partition(": ")[2]) from error
+            try_training(run["preset"], {**fixed, key: value})
+        except ValueError as error:
+            raise Mistake(place, str(error).removeprefix(f"{key}: ")) from error
 
 
 def _check_loss(place: str, key: str, values: Range | Choice, variant: Variant) -> None:

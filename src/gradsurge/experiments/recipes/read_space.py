@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gradsurge.experiments.recipes.section import Mistake, Section, is_number
+from gradsurge.experiments.recipes.kinds import is_number
+from gradsurge.experiments.recipes.section import Mistake, Section
 from gradsurge.experiments.recipes.space import Choice, Range, Space
 
 _PARTS = ("training", "loss")

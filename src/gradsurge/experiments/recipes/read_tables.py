@@ -1,9 +1,11 @@
 """Which tables a recipe makes, of which variants, and how runs are measured."""
 
+import math
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from gradsurge.experiments.published import published_table
+from gradsurge.experiments.recipes.kinds import is_number
 from gradsurge.experiments.recipes.parts import EvaluationPart, TablePart
 from gradsurge.experiments.recipes.section import Mistake, Section, did_you_mean
 from gradsurge.experiments.recipes.variant import Variant
@@ -90,11 +92,11 @@ def _edges(section: Section) -> tuple[float, ...] | None:
     edges = section.content.get("lesion_edges")
     if edges is None:
         return None
-    numbers = isinstance(edges, list) and all(
-        isinstance(edge, int | float) and not isinstance(edge, bool) for edge in edges
-    )
-    if not numbers or len(edges) < 2 or not all(low < high for low, high in pairwise(edges)):
+    numbers = isinstance(edges, list) and all(is_number(e) or e == math.inf for e in edges)
+    rising = numbers and all(low < high for low, high in pairwise(edges))
+    if not rising or len(edges) < 2 or edges[0] < 0:
         raise Mistake(
-            section.at("lesion_edges"), f"expected two or more rising numbers, got {edges!r}"
+            section.at("lesion_edges"),
+            f"expected two or more rising numbers of 0 or above, got {edges!r}",
         )
     return tuple(map(float, edges))

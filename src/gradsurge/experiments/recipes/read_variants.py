@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gradsurge.experiments.recipes.kinds import kinds_of
 from gradsurge.experiments.recipes.loss_options import check_loss_options
 from gradsurge.experiments.recipes.read_run import TRAINING, read_training
 from gradsurge.experiments.recipes.read_space import read_space
-from gradsurge.experiments.recipes.section import Mistake, Section, dotted
+from gradsurge.experiments.recipes.section import Mistake, Section, dotted, refusal
 from gradsurge.experiments.recipes.variant import Variant, title_of
 from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.losses import LOSSES
@@ -25,6 +26,7 @@ _KEYS = (
     "point_of",
 )
 _MOST_STEPS = 10  # times the recipe's; more is a typing error
+MOST_SEEDS = 1000  # likewise
 _NAME = re.compile(r"[a-z0-9]([a-z0-9+_-]|\.(?=[a-z0-9])){0,63}")
 
 
@@ -74,19 +76,19 @@ def _read(section: Section, name: str, run: Mapping[str, Any]) -> Variant:
         init=own.text("init", None),
         training=read_training(own.section("training", TRAINING), run["preset"], run["training"]),
         share=own.share("share", most=_MOST_STEPS),
-        seeds=own.whole("seeds", 1),
+        seeds=own.whole("seeds", 1, most=MOST_SEEDS),
         point_of=own.text("point_of", None),
     )
 
 
 def _surgery(own: Section, loss: str) -> SurgerySchedule:
     """Return when surgery sets in; without an end of the ramp it is a switch."""
-    given = own.section("surgery", ("start", "full")).content
+    given = own.section("surgery", kinds_of(SurgerySchedule)).content
     try:
         start = given.get("start", 0.0)
         schedule = SurgerySchedule(start, given.get("full", start))
     except ValueError as error:
-        raise Mistake(own.at("surgery"), str(error).removeprefix("surgery ")) from error
+        raise refusal(own.at("surgery"), given, str(error).removeprefix("surgery ")) from error
     if not schedule.from_the_start and not loss.endswith("-surgery"):
         raise Mistake(
             own.at("surgery"), f"{loss} has none to start later; take a loss that ends in -surgery"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from gradsurge.experiments.recipes.read_variants import MOST_SEEDS
 from gradsurge.experiments.recipes.recipe import SCALES
 from gradsurge.experiments.recipes.section import Section
 from gradsurge.experiments.recipes.variant import Variant
@@ -42,7 +43,7 @@ def with_fewer_seeds(variants: tuple[Variant, ...], scale: Section) -> tuple[Var
     Raises:
         Mistake: that is no number of seeds.
     """
-    most = scale.whole("seeds", None)
+    most = scale.whole("seeds", None, most=MOST_SEEDS)
     if most is None:
         return variants
     return tuple(replace(variant, seeds=min(variant.seeds, most)) for variant in variants)

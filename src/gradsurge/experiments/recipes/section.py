@@ -1,10 +1,11 @@
 """One table of a recipe's file, read key by key; a mistake names its dotted key."""
 
 import difflib
-import math
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
+
+from gradsurge.experiments.recipes.kinds import described, fits, is_number, is_whole
 
 _MISSING = object()
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -39,7 +40,23 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     """
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known: {', '.join(known)}"
+    return f"{hint}known: {', '.join(known) or 'none'}"
+
+
+def check_kind(path: str, value: object, kind: Any) -> None:
+    """Raise a mistake unless a value is of the kind that an annotation says."""
+    if not fits(value, kind):
+        raise Mistake(path, f"expected {described(kind)}, got {value!r}")
+
+
+def refusal(path: str, given: Collection[str], said: str) -> Mistake:
+    """Return the mistake of a table that was refused, at the key that the words begin with.
+
+    >>> str(refusal("run.training", ["steps"], "steps: expected more"))
+    'run.training.steps: expected more'
+    """
+    name, _, rest = said.partition(": ")
+    return Mistake(f"{path}.{name}", rest) if name in given else Mistake(path, said)
 
 
 class Section:
@@ -48,10 +65,11 @@ class Section:
     Args:
         content: what is there.
         path: its own dotted key, as written; "" for the whole file.
-        known: keys that it may have; None for any.
+        known: keys that it may have; None for any. With annotations, as of `kinds_of`, values
+            are checked, too.
 
     Raises:
-        Mistake: it is no table, or has an unknown key.
+        Mistake: it is no table, has an unknown key, or a value of another kind.
     """
 
     def __init__(self, content: object, path: str, known: Collection[str] | None = None) -> None:
@@ -61,9 +79,11 @@ class Section:
         self.path = path
         if known is None:
             return
-        for key in content:
+        for key, value in content.items():
             if key not in known:
                 raise Mistake(self.at(key), f"unknown key; {did_you_mean(key, known)}")
+            if isinstance(known, Mapping):
+                check_kind(self.at(key), value, known[key])
 
     def at(self, key: str) -> str:
         """Return the path of a key in it."""
@@ -87,13 +107,16 @@ class Section:
             raise Mistake(self.at(key), f"unknown {value!r}; {did_you_mean(value, known)}")
         return value
 
-    def whole(self, key: str, default: object = _MISSING, *, least: int = 1) -> Any:
+    def whole(
+        self, key: str, default: object = _MISSING, *, least: int = 1, most: int | None = None
+    ) -> Any:
         """Return a whole number, or the default."""
         value = self._get(key, default)
-        if value is not default and (not is_whole(value) or value < least):
-            raise Mistake(
-                self.at(key), f"expected a whole number of {least} or above, got {value!r}"
-            )
+        if value is default:
+            return value
+        if not is_whole(value) or value < least or (most is not None and value > most):
+            wanted = f"of {least} or above" if most is None else f"from {least} to {most}"
+            raise Mistake(self.at(key), f"expected a whole number {wanted}, got {value!r}")
         return value
 
     def share(self, key: str, *, most: int = 1) -> float:
@@ -119,13 +142,3 @@ class Section:
         if value is _MISSING:
             raise Mistake(self.at(key), "missing; every recipe says it")
         return value
-
-
-def is_whole(value: object) -> bool:
-    """Tell whether it is a whole number; TOML's true is none."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_number(value: object) -> bool:
-    """Tell whether it is a number that is not infinite."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
