@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn import metrics
 from sklearn.calibration import calibration_curve
 
 from gradsurge.data import LabelSet, read_label
+from gradsurge.data.grid import Grid
 from gradsurge.data.store import Store
 from gradsurge.experiments.evaluation.run import evaluate
 from gradsurge.experiments.evaluation.settings import ALL, Settings
@@ -17,6 +19,7 @@ from gradsurge.experiments.prediction.predicting import predict
 from gradsurge.experiments.prediction.settings import PredictSettings
 from gradsurge.experiments.study import MeasureSettings, measure_run, shifted_scores
 from gradsurge.experiments.study import run_maps as run_maps_module
+from gradsurge.experiments.study.case_voxels import on_source
 from gradsurge.experiments.study.shifts import shifted
 from gradsurge.training.inference import sliding_window_logits
 from tests.experiments.runs.stores import disc_store
@@ -240,3 +243,12 @@ def test_stores_that_do_not_go_with_the_run(merged, tmp_path):
         measure_run(run, store, "tset")
     with pytest.raises(ValueError, match="device: 'gpu' is not to be had"):
         measure_run(run, store, device="gpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "on_files"), [("kits", False), ("brats-mets", False), ("nnunet", True)]
+)
+def test_the_papers_volumes_are_measured_as_prepared(name, on_files):
+    cut = Grid((9, 9, 9), (1.0,) * 3, None, (0, 1, 2), (False,) * 3, (9, 9, 9), ((1, 8),) * 3)
+    store = SimpleNamespace(dataset=SimpleNamespace(name=name))
+    assert on_source(store, SimpleNamespace(grid=cut)) == on_files

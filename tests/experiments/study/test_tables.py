@@ -162,6 +162,20 @@ def test_rows_without_runs_are_told():
     assert "Nothing is measured yet" in nothing.caption
 
 
+def test_schedules_are_compared_at_the_same_seeds():
+    made = recipe(
+        [variant("dice", seeds=3), "dice-surgery"],
+        {"schedule": PAIR, "corrections": PAIR},
+    )
+    records = [record("dice", seed, value) for seed, value in enumerate((0.1, 0.5, 0.9))]
+    records.append(record("dice-surgery", value=0.2))
+    alike, means = (tables_of(records, made, name) for name in ("schedule", "corrections"))
+    first, mean = (rows(table)["dice"].cells["nll"].value for table in (alike, means))
+    assert mean - first == pytest.approx(0.5 - 0.1)
+    assert "One run a row" in alike.caption
+    assert not alike.notes
+
+
 def test_numbers_that_the_paper_prints_twice_are_noted():
     made = recipe(PAIR, {"1": TablePart(PAIR, "inbreast"), "8": TablePart(PAIR, "inbreast")})
     notes = tables_of([record(name) for name in PAIR], made, "1").notes

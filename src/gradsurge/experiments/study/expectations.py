@@ -24,7 +24,7 @@ TABLE = "corrections"
 """Expectations are checked on the numbers of this table."""
 _MORE_STEPS = "budget"
 HALF_A_POINT = 0.005
-_LIKELIHOOD_AND_ECE, _DSC = CALIBRATION[:2], DICE[0]
+_DSC = DICE[0]
 _VIEW = View("foreground")
 
 
@@ -100,12 +100,12 @@ def _pairs(
     yield _Side(row), _Side(base), (*CALIBRATION, _DSC)
     for other in entropies:
         if "equilibrium" in row.corrections:
-            yield _Side(row, "equilibrium"), _Side(other), _LIKELIHOOD_AND_ECE
+            yield _Side(row, "equilibrium"), _Side(other), CALIBRATION
     if "temperature" in base.corrections:
         for correction in (NONE, "equilibrium", "temperature"):
             if correction in row.corrections:
                 scaled = _Side(base, "temperature")
-                yield _Side(row, correction), scaled, _LIKELIHOOD_AND_ECE
+                yield _Side(row, correction), scaled, CALIBRATION
 
 
 def _checked(of: _Side, other: _Side, column: Column) -> Expectation | None:

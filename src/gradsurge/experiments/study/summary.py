@@ -7,6 +7,18 @@ from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.recipes.requests import SEED
 from gradsurge.experiments.study.record import Record
 
+_COLUMNS = (
+    "variant",
+    "run",
+    "point",
+    "tried",
+    "validation Dice",
+    "on its way",
+    "best step",
+    "minutes",
+    "test cases",
+)
+
 
 def summary_of(
     recipe: Recipe, records: Sequence[Record], failures: Sequence[tuple[str, str]]
@@ -27,7 +39,7 @@ def summary_of(
         "",
         about,
         "",
-        "| variant | run | point | tried | validation Dice | on its way | best step | minutes | cases |",
+        f"| {' | '.join(_COLUMNS)} |",
         "|---|---|---|---:|---:|---:|---:|---:|---:|",
         *(_line(record) for record in records),
     ]

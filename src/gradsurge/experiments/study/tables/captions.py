@@ -7,6 +7,7 @@ from gradsurge.experiments.result_table import Column, ResultTable, TableBlock
 from gradsurge.experiments.study.tables.table_rows import RowRecords, missing_notes, runs_wanted
 
 _KINDS = {2: "images", 3: "volumes"}
+_VOXELS = {"logits": ", as prepared", "probabilities": ", on the voxels of their files"}
 _MEAN = "Mean ± sample standard deviation"
 
 
@@ -58,7 +59,8 @@ def about_cases(rows: Sequence[RowRecords]) -> str:
     numbers = sorted({len(record.measured.cases) for record in records})
     measured = records[0].measured
     count = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-    told = f"{count} {measured.split} {_KINDS.get(measured.dimensions, 'cases')}."
+    where = _VOXELS[measured.likelihood]
+    told = f"{count} {measured.split} {_KINDS.get(measured.dimensions, 'cases')}{where}."
     if len(measured.structures) == 1:
         return told
     listed = " and ".join(measured.structures)

@@ -1,6 +1,7 @@
 """Tables by name: those of the paper, and our own."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import ResultTable
@@ -30,6 +31,9 @@ TABLES: dict[str, Callable[[Sequence[Record], Recipe, str], ResultTable]] = {
     "volume": volume_table,
 }
 
+_SAME_SEEDS = ("schedule", "statistics")
+"""Rows differ by less than seeds do: one seed is not held against the mean of three."""
+
 
 def tables_of(records: Sequence[Record], recipe: Recipe, table: str) -> ResultTable:
     """Return a table of a recipe, made of records.
@@ -44,4 +48,15 @@ def tables_of(records: Sequence[Record], recipe: Recipe, table: str) -> ResultTa
     """
     if table not in TABLES:
         raise ValueError(f"table: unknown {table!r}; known: {', '.join(TABLES)}")
+    if table in _SAME_SEEDS and table in recipe.tables:
+        records, recipe = _with_same_seeds(records, recipe, table)
     return TABLES[table](records, recipe, table)
+
+
+def _with_same_seeds(
+    records: Sequence[Record], recipe: Recipe, table: str
+) -> tuple[list[Record], Recipe]:
+    """Return records of the seeds that all rows are to have, and a recipe that asks for them."""
+    least = min(variant.seeds for variant in recipe.variants_of(table))
+    variants = tuple(replace(v, seeds=min(v.seeds, least)) for v in recipe.variants)
+    return [r for r in records if r.seed < least], replace(recipe, variants=variants)
