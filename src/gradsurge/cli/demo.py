@@ -8,6 +8,7 @@ import typer
 from gradsurge.cli.demo_output import fail, print_demo
 from gradsurge.cli.demo_progress import StageBar, StageLines, make_watcher
 from gradsurge.cli.output import check_directory
+from gradsurge.cli.threads import limit_threads
 
 if TYPE_CHECKING:
     from gradsurge.experiments.demo import DemoPlan, DemoResult
@@ -47,7 +48,11 @@ def demo(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     threads: Annotated[
         int | None,
-        typer.Option(help="Of the computation; 1 is fastest where others use the cores.", min=1),
+        typer.Option(
+            help="Of the computation; 1 is fastest where others use the cores.",
+            min=1,
+            callback=limit_threads,
+        ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Remove an older demo in the folder first.")

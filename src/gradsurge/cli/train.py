@@ -7,6 +7,7 @@ import typer
 
 from gradsurge.cli.completion import LOSSES, MODELS, one_of
 from gradsurge.cli.output import check_directory
+from gradsurge.cli.threads import limit_threads
 from gradsurge.cli.train_work import train_as_asked
 
 _LOSS, _MODEL, _PATCHES = "Loss", "Model", "Patches"
@@ -130,7 +131,10 @@ def train(
     workers: Annotated[
         int | None, _of(_MACHINE, "N", "Processes that make patches, a rank.", min=0)
     ] = None,
-    threads: Annotated[int | None, _of(_MACHINE, "N", "Of the computation, a rank.", min=1)] = None,
+    threads: Annotated[
+        int | None,
+        _of(_MACHINE, "N", "Of the computation, a rank.", min=1, callback=limit_threads),
+    ] = None,
     precision: Annotated[
         Literal["auto", "32-true", "16-mixed", "bf16-mixed"] | None,
         _of(_MACHINE, "NAME", "32-true, 16-mixed, bf16-mixed or auto."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from gradsurge.cli.search_words import command_again, without_passwords
+from gradsurge.cli.threads import limit_threads
 
 if TYPE_CHECKING:
     from gradsurge.data.store import Store
@@ -34,7 +35,9 @@ Storage = Annotated[
 ]
 Device = Annotated[str, option(MACHINE, "NAME", "auto, cpu, cuda, cuda:1, mps.")]
 Workers = Annotated[int | None, option(MACHINE, "N", "Processes that make patches.", min=0)]
-Threads = Annotated[int | None, option(MACHINE, "N", "Of the computation.", min=1)]
+Threads = Annotated[
+    int | None, option(MACHINE, "N", "Of the computation.", min=1, callback=limit_threads)
+]
 
 
 def begin(typed: Mapping[str, Any], command: str) -> int:
