@@ -13,7 +13,7 @@ from gradsurge.report.figures.planes import short
 from gradsurge.report.figures.study.line_looks import LOOKS, line_title
 from gradsurge.report.style import INK, styled
 
-_UNITS = {"cm2": "cm²"}
+_UNITS = {"cm2": "cm²", "100 pixels": "×100 px"}
 _COLUMNS = 3
 
 
