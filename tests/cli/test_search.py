@@ -58,7 +58,8 @@ def test_a_search_from_its_first_trial_to_its_status(run, recipe, store, tmp_pat
     trials = found["trials"]
     dice = [open_run(out / trial["run"]).outcome.scores["none"].dice for trial in trials]
     assert [trial["dice"] for trial in trials] == dice
-    assert found["best"] == max(range(2), key=lambda i: (dice[i], -i))
+    (searched,) = study_status(str(out / "search.journal"))
+    assert found["best"] == select(searched.trials, 1)[0].index
     fewer = run(*typed(recipe, store, out, "--trials", 1))
     assert (fewer.returncode, "2 done" in fewer.stdout) == (0, True)
     table = run("search", "status", out)
@@ -159,6 +160,7 @@ def test_a_study_of_another_recipe_is_refused(run, recipe, store, tmp_path):
     open_study(str(out / "search.journal"), "tiny/paper/dice", points)
     result = run(*typed(recipe, store, out, loss="dice"))
     one_line(result, 1, "trial 0 has training.learning_rate 0.5, the recipe says 0.0")
+    assert not (out / "study.json").exists()  # what is refused leaves no mark
 
 
 def test_a_store_of_something_else_is_refused(run, recipe, store, tmp_path):

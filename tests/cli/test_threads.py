@@ -13,7 +13,9 @@ from gradsurge.cli import app
 CliRunner().invoke(app, {arguments!r})
 import numpy
 from threadpoolctl import threadpool_info
-print(*sorted(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"))
+import os
+told = os.environ["OPENBLAS_NUM_THREADS"]
+print(told, *(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"))
 """
 
 

@@ -2,7 +2,8 @@
 
 import os
 
-_ASKED = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+LIBRARIES_ASK = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Names that they look up when they are loaded."""
 
 
 def limit_threads(threads: int | None) -> int | None:
@@ -12,5 +13,5 @@ def limit_threads(threads: int | None) -> int | None:
     processes on two cores wait for each other's, and resampling takes several times as long.
     """
     if threads is not None:
-        os.environ.update(dict.fromkeys(_ASKED, str(threads)))
+        os.environ.update(dict.fromkeys(LIBRARIES_ASK, str(threads)))
     return threads

@@ -35,6 +35,8 @@ def test_networks_that_find_nothing_are_told_apart_by_nll():
 
     trials = [tried(0, 0.0, 0.05), tried(1, 0.004, 0.04), tried(2, 0.0, 0.03), tried(3, 0.0, None)]
     assert [trial.index for trial in select(trials, 4)] == [2, 1, 0, 3]
+    unknown = [tried(0, 0.002, None), tried(1, 0.005, None)]
+    assert select(unknown, 1)[0].index == 1
     found = [*trials, tried(4, 0.02, 9.0)]
     assert select(found, 1)[0].index == 4
 

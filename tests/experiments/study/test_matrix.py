@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gradsurge.experiments.recipes.requests import SEED
+from gradsurge.experiments.search import SearchTrial, select
 from gradsurge.experiments.study import (
     Protocol,
     StudyStopped,
@@ -91,11 +92,15 @@ def test_what_others_work_on_is_passed_over(unbroken, tmp_path):
 def test_the_best_point_by_validation_dice_was_taken(unbroken):
     _, folder, done, _ = unbroken
     for record in done.records:
-        tried = {
-            one["point"]["training.learning_rate"]: one["dice"] for one in record.selection["tried"]
-        }
+        points = record.selection["tried"]
+        tried = {one["point"]["training.learning_rate"]: one["dice"] for one in points}
         assert set(tried) == {3e-3, 1e-2}
-        assert record.point["training.learning_rate"] == max(tried, key=tried.get)
+        trials = [
+            SearchTrial(i, one["point"], "done", dice=one["dice"], scores={"nll": one["nll"]})
+            for i, one in enumerate(points)
+        ]
+        (best,) = select(trials, 1)
+        assert record.point["training.learning_rate"] == best.point["training.learning_rate"]
         searched = record.selection["of"]
         for rate, dice in tried.items():
             outcome = folder / "runs" / searched / f"lr{rate}_tried" / "outcome.json"
@@ -154,13 +159,15 @@ def test_records_tell_of_tries_and_validations(unbroken):
 def test_what_records_tell_is_not_trained_again(unbroken, tmp_path):
     recipe, folder, *_ = unbroken
     shutil.copytree(folder / "records", tmp_path / "records")
-    (tmp_path / "records" / "dice" / "lr0.01_seed1.json").unlink()
+    (lost,) = (tmp_path / "records" / "dice").glob("*_seed1.json")
+    lost.unlink()
     told = Told()
     site = tiny_site(recipe, tmp_path, told, folder / "store")
     done = reproduce(site, with_rows(recipe, ["1", "schedule"], []))
     assert not done.failures
-    assert told.trained == ["dice learning_rate 0.01, seed 1"]
-    assert told.measured == ["dice lr0.01_seed1"]
+    rate = lost.stem.removeprefix("lr").removesuffix("_seed1")
+    assert told.trained == [f"dice learning_rate {rate}, seed 1"]
+    assert told.measured == [f"dice {lost.stem}"]
 
 
 def test_a_summary_tells_points_and_failures(unbroken):

@@ -17,12 +17,16 @@ from gradsurge.experiments.evaluation.run import evaluate
 from gradsurge.experiments.evaluation.settings import ALL, Settings
 from gradsurge.experiments.prediction.predicting import predict
 from gradsurge.experiments.prediction.settings import PredictSettings
+from gradsurge.experiments.recipes import read_recipe
 from gradsurge.experiments.study import MeasureSettings, measure_run, shifted_scores
 from gradsurge.experiments.study import run_maps as run_maps_module
 from gradsurge.experiments.study.case_voxels import on_source
+from gradsurge.experiments.study.kept_records import KeptRecords
+from gradsurge.experiments.study.record import write_record
 from gradsurge.experiments.study.shifts import shifted
 from gradsurge.training.inference import sliding_window_logits
 from tests.experiments.runs.stores import disc_store
+from tests.experiments.study.records import record
 
 LESIONS = MeasureSettings(lesions=True)
 SETTINGS = {
@@ -252,3 +256,10 @@ def test_the_papers_volumes_are_measured_as_prepared(name, on_files):
     cut = Grid((9, 9, 9), (1.0,) * 3, None, (0, 1, 2), (False,) * 3, (9, 9, 9), ((1, 8),) * 3)
     store = SimpleNamespace(dataset=SimpleNamespace(name=name))
     assert on_source(store, SimpleNamespace(grid=cut)) == on_files
+
+
+@pytest.mark.parametrize(("likelihood", "kept"), [("logits", 1), ("probabilities", 0)])
+def test_records_of_whole_scans_do_not_count_for_the_papers_volumes(tmp_path, likelihood, kept):
+    made = record("dice", likelihood=likelihood)
+    write_record(tmp_path, replace(made, recipe="kits"))
+    assert len(KeptRecords(read_recipe("kits"), tmp_path).all()) == kept

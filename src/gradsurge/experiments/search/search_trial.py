@@ -121,8 +121,8 @@ def select(trials: Iterable[SearchTrial], keep: int) -> list[SearchTrial]:
     return [trial for _, trial in done[:keep]]
 
 
-def _rank(dice: float, trial: SearchTrial) -> tuple[float, float, int]:
+def _rank(dice: float, trial: SearchTrial) -> tuple[float, float, float, int]:
     if dice >= _FINDS_SOMETHING:
-        return -dice, 0.0, trial.index
-    nll = trial.scores.get("nll")
-    return 0.0, math.inf if nll is None else nll, trial.index
+        return -dice, 0.0, 0.0, trial.index
+    nll = trial.scores.get("nll")  # records of before have none
+    return 0.0, math.inf if nll is None else nll, -dice, trial.index

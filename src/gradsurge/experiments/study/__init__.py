@@ -12,7 +12,7 @@ from gradsurge.experiments.study.reproduction import (
     tables_from_records,
     with_rows,
 )
-from gradsurge.experiments.study.study_folder import enter_study
+from gradsurge.experiments.study.study_folder import check_entry, enter_study
 from gradsurge.experiments.study.study_site import StudySite, StudyStopped, StudyWatcher
 from gradsurge.experiments.study.study_store import NoData, study_store
 from gradsurge.experiments.study.tables import TABLES, tables_of
@@ -29,6 +29,7 @@ __all__ = [
     "StudySite",
     "StudyStopped",
     "StudyWatcher",
+    "check_entry",
     "enter_study",
     "measure_run",
     "overview_of",

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradsurge.experiments.runs import RunResult, open_run, plan_run, train_run
 from gradsurge.experiments.runs.corrections import NONE
-from gradsurge.experiments.runs.run_folder import only_trainer
+from gradsurge.experiments.runs.run_folder import CONFIG, only_trainer
 from gradsurge.experiments.runs.trained_run import TrainedRun
 from gradsurge.experiments.search import TrialInterrupted, TrialOutcome
 from gradsurge.experiments.search.presence import is_held
@@ -73,9 +73,13 @@ class FinalRuns:
 
     def _kept(self, run: PlannedRun) -> Record | None:
         """Return the record of a run that was trained elsewhere, or whose folder is gone."""
-        if self.start or not self.measured or run.folder(self.site.folder).is_dir():
+        trained_here = (run.folder(self.site.folder) / CONFIG).is_file()
+        if self.start or not self.measured or trained_here:
             return None
-        return KeptRecords(self.site.recipe, self.site.folder).of(run)
+        record = KeptRecords(self.site.recipe, self.site.folder).of(run)
+        if record is None or record.validation.get("dice") is None:
+            return None
+        return record if "best_step" in record.training else None
 
     def _train(self, run: PlannedRun) -> RunResult:
         site = self.site

@@ -9,6 +9,7 @@ from typing import Any
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.runs.outcome import read_outcome
 from gradsurge.experiments.runs.run_folder import CONFIG, OUTCOME, read_config
+from gradsurge.experiments.study.case_voxels import ON_PREPARED
 from gradsurge.experiments.study.digests import trained_digest
 from gradsurge.experiments.study.planned_run import PlannedRun
 from gradsurge.experiments.study.record import Record, read_record, read_records, record_file
@@ -88,6 +89,10 @@ class KeptRecords:
             return False
 
     def _is_ours(self, record: Record) -> bool:
+        """Tell whether a record is of this study, measured on the voxels that count now."""
+        prepared = self.recipe.data.dataset in ON_PREPARED  # once it was whole scans
+        if prepared and record.measured.likelihood != "logits":
+            return False
         return (record.recipe, record.scale) == (self.recipe.name, self.recipe.scale)
 
     def _is_of_weights(self, record: Record, folder: Path) -> bool:

@@ -122,7 +122,8 @@ class Matrix:
         mended = [run for run in wanted if measured and self._is_to_be_mended(run)]
         if not mended and all(self._is_there(run, measured, start) for run in wanted):
             return True
-        if not self._has_starts(wanted):
+        missing = [run for run in wanted if not self._is_there(run, measured, start)]
+        if not self._has_starts(missing):
             return False
         searched = self.protocol.searched(variant).name
         finals = FinalRuns(site, runs, searched, selection, measured, start)

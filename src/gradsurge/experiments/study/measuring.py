@@ -34,9 +34,9 @@ def measure_run(
 ) -> Measured:
     """Measure a run on a split of a store.
 
-    Probabilities are made on the prepared voxels, resampled to those of the source, and scored by
-    the code of ``gradsurge evaluate``; Dice, lesions and volumes are also those of the masks that
-    ``gradsurge predict`` writes.
+    Probabilities are made on the prepared voxels, resampled to those of the source where these are
+    measured (`case_voxels`), and scored by the code of ``gradsurge evaluate``; Dice, lesions and
+    volumes are also those of the masks that ``gradsurge predict`` writes.
 
     Args:
         run: that has ended.

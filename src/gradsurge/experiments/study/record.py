@@ -33,10 +33,10 @@ class Record:
         wanted: digest of what the recipe asked for (`wanted_digest`).
         trained: digest of what was trained (`trained_digest`).
         selection: how the point was chosen: its kind, and every point tried with its validation
-            Dice.
+            Dice and NLL.
         validation: the run's own scores on validation cases: "dice", "own_dice" and, by
             correction, "nll".
-        training: steps, the step of the best weights, and seconds.
+        training: steps, the step of the best weights, seconds, and [step, Dice] of validations.
         measured: on test cases.
         provenance: commit, date, machine, versions, command.
     """

@@ -43,14 +43,9 @@ def enter_study(folder: Path, recipe: Recipe, store: Store) -> None:
     Raises:
         ValueError: it holds a study of another recipe, scale or store, or the recipe has changed.
     """
-    check_study(folder, recipe)
+    check_entry(folder, recipe, store)
     folder.mkdir(parents=True, exist_ok=True)
     there, cases = _read(folder / STUDY), cases_digest(store)
-    if there.get(_CASES, cases) != cases:
-        raise ValueError(
-            f"{shown(store.path)}: has other cases or splits than the store that the study in "
-            f"{shown(folder)} was begun with; give that one, or choose another --out"
-        )
     settings = {**there.get(_SETTINGS, {}), **fixed_settings(recipe)}
     about = {"format": FORMAT, "recipe": recipe.name, "scale": recipe.scale}
     if stands_in(store, recipe):
@@ -58,6 +53,17 @@ def enter_study(folder: Path, recipe: Recipe, store: Store) -> None:
     content = {**about, _CASES: cases, _SETTINGS: settings}
     if content != there:
         replace_json(folder / STUDY, content)
+
+
+def check_entry(folder: Path, recipe: Recipe, store: Store) -> None:
+    """Raise what `enter_study` raises, and write nothing."""
+    check_study(folder, recipe)
+    cases = cases_digest(store)
+    if _read(folder / STUDY).get(_CASES, cases) != cases:
+        raise ValueError(
+            f"{shown(store.path)}: has other cases or splits than the store that the study in "
+            f"{shown(folder)} was begun with; give that one, or choose another --out"
+        )
 
 
 def check_study(folder: Path, recipe: Recipe) -> None:

@@ -59,7 +59,7 @@ def about_cases(rows: Sequence[RowRecords]) -> str:
     numbers = sorted({len(record.measured.cases) for record in records})
     measured = records[0].measured
     count = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-    where = _VOXELS[measured.likelihood]
+    where = _VOXELS.get(measured.likelihood, "")
     told = f"{count} {measured.split} {_KINDS.get(measured.dimensions, 'cases')}{where}."
     if len(measured.structures) == 1:
         return told
@@ -76,7 +76,8 @@ def about_runs(recipe: Recipe, rows: Sequence[RowRecords]) -> str:
         text = f"{which} of {search.trials} runs by validation Dice."
         return f"{_MEAN} over {text}" if search.keep > 1 else f"{text[0].upper()}{text[1:]}"
     # What is there, not what is wanted: a study may be on its way.
-    numbers = sorted({len(row.records) or runs_wanted(recipe, row.variant) for row in rows})
+    there = {len(row.records) for row in rows if row.records}
+    numbers = sorted(there or {runs_wanted(recipe, row.variant) for row in rows})
     seeds = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
     several = f"{_MEAN} over {seeds} seeds" if numbers[-1] > 1 else "One run a row"
     chosen = ", at the point that was best by validation Dice" if search.space else ""

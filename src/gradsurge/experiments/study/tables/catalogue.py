@@ -56,7 +56,9 @@ def tables_of(records: Sequence[Record], recipe: Recipe, table: str) -> ResultTa
 def _with_same_seeds(
     records: Sequence[Record], recipe: Recipe, table: str
 ) -> tuple[list[Record], Recipe]:
-    """Return records of the seeds that all rows are to have, and a recipe that asks for them."""
-    least = min(variant.seeds for variant in recipe.variants_of(table))
+    """Return records of the seeds that all rows have so far, and a recipe that asks for them."""
+    rows = recipe.variants_of(table)
+    there = [sum(r.variant == variant.name for r in records) for variant in rows]
+    least = min([number for number in there if number], default=min(v.seeds for v in rows))
     variants = tuple(replace(v, seeds=min(v.seeds, least)) for v in recipe.variants)
     return [r for r in records if r.seed < least], replace(recipe, variants=variants)
