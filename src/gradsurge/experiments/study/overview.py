@@ -133,10 +133,19 @@ class _Look:
     def _is_done(self, run: PlannedRun, in_tables: bool) -> bool:
         trained = self._is_trained(run.variant, run.name)
         if not in_tables:
-            return trained
+            return trained or not self._is_awaited(run.variant)
         record = self.plan.records.of(run)
         # What could not be measured is tried again, if the run is still there.
         return record is not None and not (record.measured.problems and trained)
+
+    def _is_awaited(self, start: Variant) -> bool:
+        """Tell whether a run that goes on from a start is still to come."""
+        needed, measured = self.plan.protocol.needed(), self.plan.protocol.measured()
+        for follower in (variant for variant in needed if variant.init == start.name):
+            runs = self.plan.runs(follower)
+            if not runs or not all(self._is_done(run, follower in measured) for run in runs):
+                return True
+        return False
 
     def _number(self, variant: Variant) -> int:
         keeps = self.plan.protocol.keeps_tries(variant)
