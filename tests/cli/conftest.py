@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from gradsurge.cli import main
-from gradsurge.cli.threads import LIBRARIES_ASK
+from gradsurge.experiments.threads import LIBRARIES_ASK
 
 MOST_VOXELS, MOST_STEPS = 48 * 48 * 40, 200
 

@@ -8,7 +8,7 @@ import typer
 from gradsurge.cli.demo_output import fail, print_demo
 from gradsurge.cli.demo_progress import StageBar, StageLines, make_watcher
 from gradsurge.cli.output import check_directory
-from gradsurge.cli.threads import limit_threads
+from gradsurge.experiments.threads import limit_threads
 
 if TYPE_CHECKING:
     from gradsurge.experiments.demo import DemoPlan, DemoResult
@@ -46,7 +46,7 @@ def demo(
         typer.Option(help="Of each training; if left out, 800 (2d, --data) or 400 (3d).", min=1),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    threads: Annotated[
+    threads: Annotated[  # noqa: ARG001 -- its callback tells the libraries
         int | None,
         typer.Option(
             help="Of the computation; 1 is fastest where others use the cores.",
@@ -74,10 +74,6 @@ def demo(
     with watcher.shown():
         from gradsurge.experiments.demo import plan_phantoms, plan_real, smoke
 
-        if threads is not None:
-            import torch
-
-            torch.set_num_threads(threads)
         if data is None:
             plan = plan_phantoms(preset or "2d", seed, steps)
         else:

@@ -72,7 +72,6 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
     from gradsurge.experiments.recipes import read_recipe
     from gradsurge.experiments.search import TrialRuns, join_study, journal_of, points_of
     from gradsurge.experiments.study import check_entry, enter_study, study_store
-    from gradsurge.experiments.study.study_folder import check_study
     from gradsurge.report.figures import early_looks
     from gradsurge.training.observers import TensorBoard, make_progress
 
@@ -80,8 +79,8 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
     out: Path = typed["out"]
     recipe = read_recipe(typed["recipe"], typed["scale"])
     variant = recipe.variant(typed["loss"])
-    check_study(out, recipe)
     store = study_store(recipe, out, typed["store"])
+    check_entry(out, recipe, store)
     runs = TrialRuns(
         recipe,
         variant,
@@ -97,7 +96,6 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
     # What no trial could be trained with is refused before a study is made of it.
     runs.plan(0, points_of(recipe, variant, typed["trials"])[0])
     tell_phantoms(recipe, store)
-    check_entry(out, recipe, store)
     storage = typed["storage"] or journal_of(out)
     joined = join_study(recipe, variant, out, storage, typed["trials"])
     enter_study(out, recipe, store)  # not before: what is refused leaves no mark in the folder

@@ -7,8 +7,8 @@ import typer
 
 from gradsurge.cli.completion import LOSSES, MODELS, one_of
 from gradsurge.cli.output import check_directory
-from gradsurge.cli.threads import limit_threads
 from gradsurge.cli.train_work import train_as_asked
+from gradsurge.experiments.threads import limit_threads
 
 _LOSS, _MODEL, _PATCHES = "Loss", "Model", "Patches"
 _OPTIMISER, _KEEPING, _MACHINE = "Optimiser", "Validation and checkpoints", "Machine"

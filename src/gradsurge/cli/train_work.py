@@ -71,10 +71,6 @@ def _plan_and_run(typed: Mapping[str, Any]) -> "RunResult":
     with progress_bar("looking", total=1):
         from gradsurge.training import TrainingError
 
-        if typed["threads"] is not None:
-            import torch
-
-            torch.set_num_threads(typed["threads"])
         try:
             config = _plan(typed)
         except ValueError as error:

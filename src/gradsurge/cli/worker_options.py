@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from gradsurge.cli.search_words import command_again, without_passwords
-from gradsurge.cli.threads import limit_threads
+from gradsurge.experiments.threads import limit_threads
 
 if TYPE_CHECKING:
     from gradsurge.data.store import Store
@@ -44,7 +44,7 @@ def begin(typed: Mapping[str, Any], command: str) -> int:
     """Set this process up; return how many processes make patches.
 
     Args:
-        typed: "threads" and "workers".
+        typed: "workers".
         command: its name.
 
     Raises:
@@ -59,10 +59,6 @@ def begin(typed: Mapping[str, Any], command: str) -> int:
             f"{command}: a run is trained by one process; start the command once a device instead "
             f"of torchrun, and every one takes other runs"
         )
-    if typed["threads"] is not None:
-        import torch
-
-        torch.set_num_threads(typed["threads"])
     workers: int | None = typed["workers"]
     return default_workers(os.environ, cpu_count()) if workers is None else workers
 

@@ -9,6 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from gradsurge.experiments.following import follow_parent
+from gradsurge.experiments.threads import LIBRARIES_ASK
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -17,7 +18,7 @@ Results = Generator[R, None, None]
 _ANSWER_SECONDS = 5.0  # for a scheduler to answer
 _WORKER_SECONDS = 30.0  # for its first worker: clusters that grow by need start with none
 # As many processes as cores, each with all cores, would only get in each other's way.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_ONE_THREAD = dict.fromkeys(LIBRARIES_ASK, "1")
 _WAITING = 3  # tasks a worker in flight: keeps all busy, and bounds what waits in memory
 
 

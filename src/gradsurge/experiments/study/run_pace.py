@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.record import Record
@@ -33,11 +34,7 @@ def seconds_of(folder: Path) -> float | None:
 
 def validations_of(folder: Path) -> list[list[float]]:
     """Return [step, Dice] of each validation of a run; none if it kept no metrics."""
-    try:
-        lines = read_metrics(folder / "metrics.jsonl")
-    except (OSError, ValueError):
-        return []
-    looks = (line for line in lines if line.get("kind") == "validation")
+    looks = _lines(folder, "validation")
     return [[line["step"], line["dice"]] for line in looks if line.get("dice") is not None]
 
 
@@ -62,12 +59,16 @@ def pace_of(study: Path, records: Sequence[Record], preset: str) -> Pace:
 
 
 def _step_seconds(folder: Path) -> list[float]:
+    steps = _lines(folder, "step")
+    return [float(line["seconds"]) for line in steps if line.get("seconds") is not None]
+
+
+def _lines(folder: Path, kind: str) -> list[dict[str, Any]]:
     try:
         lines = read_metrics(folder / "metrics.jsonl")
     except (OSError, ValueError):
         return []
-    steps = (line for line in lines if line.get("kind") == "step")
-    return [float(line["seconds"]) for line in steps if line.get("seconds") is not None]
+    return [line for line in lines if line.get("kind") == kind]
 
 
 def _of_record(record: Record) -> float | None:
