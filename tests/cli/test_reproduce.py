@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -79,19 +80,27 @@ def test_raw_data_are_prepared_by_all_cores(run, monkeypatch, words, jobs):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "said"),
     [
-        (["fivez"], ["fivez"]),
-        (["fives", "--table", "9"], ["no table '9'; there are: 1"]),
-        (["fives", "--losses", "dcie"], ["no loss 'dcie'; there are: ce"]),
-        (["fives", "--table", "3", "--losses", "ce"], ["none of the tables 3 has a row of ce"]),
-        (["fives", "--store", "a", "--data", "b"], ["--store and --data: give one"]),
-        (["phantoms", "--store", "nowhere"], ["nowhere: not a store"]),
-        (["chase", "--data", "nowhere"], ["nowhere"]),
+        (["fivez"], 2, "recipe: unknown 'fivez'"),
+        (["nowhere.toml"], 2, "nowhere.toml: no such recipe file"),
+        (["fives", "--table", "9"], 2, "no table '9'; there are: 1"),
+        (["fives", "--losses", "dcie"], 2, "no loss 'dcie'; there are: ce"),
+        (["fives", "--table", "3", "--losses", "ce"], 2, "none of the tables 3 has a row of ce"),
+        (["fives", "--store", "a", "--data", "b"], 2, "--store and --data: give one"),
+        (["broken.toml"], 1, "broken.toml: "),
+        (["phantoms", "--store", "nowhere"], 1, "nowhere: not a store"),
+        (["chase", "--data", "nowhere"], 1, "nowhere"),
     ],
 )
-def test_mistakes_are_one_line(run, words, said):
-    one_line(run(*words, "--scale", "smoke"), 1, *said)
+def test_mistakes_are_one_line(tmp_path, words, code, said):
+    (tmp_path / "broken.toml").write_text("title = ")
+    command = [sys.executable, "-m", "gradsurge", "reproduce", *words, "--scale", "smoke"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert result.returncode == code, result
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith("gradsurge: error: ")
+    assert said in line
 
 
 def test_mistakes_of_usage(run, tmp_path):

@@ -94,7 +94,7 @@ def test_a_trial_that_fails_is_told(run, recipe, store, tmp_path):
 
 
 BAD = [
-    (["--loss", "dcie"], 1, ["no variant 'dcie'", "dice-surgery"]),
+    (["--loss", "dcie"], 2, ["no variant 'dcie'", "dice-surgery"]),
     (["--loss", "dice-surgery.n1"], 1, ["takes the point of dice-surgery"]),
     (["--trials", "0"], 2, ["--trials"]),
     (["--scale", "huge"], 2, ["--scale"]),
@@ -118,7 +118,7 @@ def test_mistakes_are_one_line(run, recipe, store, tmp_path, monkeypatch, option
 
 
 def test_other_mistakes(run, recipe, store, tmp_path, monkeypatch):
-    one_line(run(*typed("fvies", store, tmp_path / "x")), 1, "recipe: unknown 'fvies'", "fives")
+    one_line(run(*typed("fvies", store, tmp_path / "x")), 2, "recipe: unknown 'fvies'", "fives")
     one_line(run("search"), 2, "RECIPE")
     one_line(run("search", "status"), 2, "give the FOLDER")
     one_line(run("search", "status", tmp_path, "--watch", "--json"), 2, "--watch and --json")

@@ -74,12 +74,12 @@ def test_json(run, store, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--loss", "dcie"], 1, ["unknown 'dcie'", "dice"]),
+        (["--loss", "dcie"], 2, ["unknown 'dcie'", "dice"]),
         (["--loss", "dice", "--loss-option", "sigma=1"], 1, ["unknown option 'sigma'"]),
         (["--loss", "dice", "--loss-option", "sigma"], 1, ["--loss-option: expected NAME=VALUE"]),
         (["--loss", "dice", "--model-option", "x"], 1, ["--model-option: expected NAME=VALUE"]),
         (["--loss", "dice", "--model-option", "colour=3"], 1, ["colour"]),
-        (["--loss", "dice", "--model", "vnet"], 1, ["model: unknown 'vnet'"]),
+        (["--loss", "dice", "--model", "vnet"], 2, ["--model: unknown 'vnet'"]),
         (["--loss", "dice", "--preset", "paper-3d"], 1, ["paper-3d is for 3D"]),
         (["--loss", "dice", "--preset", "fast"], 2, ["fast"]),
         (["--loss", "dice", "--patch", "16"], 2, ["--patch: expected two or three"]),

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gradsurge.cli.demo_output import fail, print_demo
+from gradsurge.cli.demo_output import print_demo
 from gradsurge.cli.demo_progress import StageBar, StageLines, make_watcher
-from gradsurge.cli.output import check_directory
+from gradsurge.cli.output import check_directory, fail
 from gradsurge.experiments.threads import limit_threads
 
 if TYPE_CHECKING:

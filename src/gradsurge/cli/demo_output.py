@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import typer
 from rich import box
@@ -52,12 +52,6 @@ def print_demo(result: "DemoResult", files: Sequence[str], as_json: bool) -> Non
     typer.echo(f"Report: {files[0]}")
     beside = [str(Path(file).relative_to(result.out)) for file in files[1:]]
     typer.echo(f"Beside it: {', '.join(beside)}, runs (see gradsurge show)")
-
-
-def fail(reason: object, error: BaseException | None = None) -> NoReturn:
-    """Print one line and end with exit code 1."""
-    typer.echo(f"gradsurge: error: {' '.join(str(reason).split())}", err=True)
-    raise typer.Exit(1) from (error or (reason if isinstance(reason, Exception) else None))
 
 
 def _table(result: "DemoResult", wide: bool) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.markup import escape
 
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.output import fail, progress_bar
 
 if TYPE_CHECKING:
     from gradsurge.experiments.evaluation.result import Evaluation
@@ -81,5 +81,4 @@ def _told_in_a_line() -> Iterator[None]:
     except (ValueError, WorkerError) as error:
         if isinstance(error, NothingToScore):
             print_problems(error.problems)
-        typer.echo(f"gradsurge: error: {error}", err=True)
-        raise typer.Exit(1) from error
+        fail(error)

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from gradsurge.cli.figures_output import Out, mistakes_in_one_line
+from gradsurge.cli.figures_output import Out
 from gradsurge.cli.figures_runs import curves, gradients, maps
 from gradsurge.cli.figures_study import study
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.output import mistakes_in_one_line, progress_bar
 from gradsurge.cli.sizes import parse_size
 
 _HELP = """Draw figures, each as a vector PDF and a PNG.

@@ -1,8 +1,7 @@
 """What the figure commands share: where they write, how they tell, how they fail."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,16 +14,6 @@ Out = Annotated[
     typer.Option(metavar="FOLDER", help="Folder for the files.", callback=check_directory),
 ]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")]
-
-
-@contextmanager
-def mistakes_in_one_line() -> Iterator[None]:
-    """Print a mistake of the user's as one line, and exit with 1."""
-    try:
-        yield
-    except ValueError as error:
-        typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(1) from error
 
 
 def print_figures(

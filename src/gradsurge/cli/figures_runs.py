@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
-from gradsurge.cli.figures_output import AsJson, Out, mistakes_in_one_line, print_figures
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.figures_output import AsJson, Out, print_figures
+from gradsurge.cli.output import mistakes_in_one_line, progress_bar
 
 _Structure = Annotated[
     str | None,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gradsurge.cli.figures_output import AsJson, Out, mistakes_in_one_line
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.figures_output import AsJson, Out
+from gradsurge.cli.output import mistakes_in_one_line, progress_bar
 
 if TYPE_CHECKING:
     from gradsurge.report.study_figures import StudyFigures

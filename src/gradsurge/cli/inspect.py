@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.output import fail, progress_bar
 
 if TYPE_CHECKING:
     from gradsurge.data.store.summary import Summary
@@ -37,8 +37,7 @@ def inspect(
         try:
             opened = Store.open(store)
         except ValueError as error:
-            typer.echo(f"gradsurge: error: {error}", err=True)
-            raise typer.Exit(1) from error
+            fail(error)
         bar.update(task, total=len(opened.cases) + 1)
         found = summarise(opened, check=check, on_case=lambda _: bar.update(task, advance=1))
         if sheet is not None:

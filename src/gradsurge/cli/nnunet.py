@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gradsurge.cli.nnunet_output import print_installed, print_status, print_uninstalled
+from gradsurge.cli.output import fail
 
 nnunet = typer.Typer(help="Train nnU-Net with surgery: -tr nnUNetTrainerSurgery.")
 
@@ -77,13 +78,8 @@ def _told_in_a_line() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(1) from error
+        fail(error)
     except OSError as error:
         reason = error.strerror or str(error)
-        typer.echo(
-            f"gradsurge: error: {error.filename}: {reason}; use gradsurge nnunet install "
-            f"--print-env, which writes nothing",
-            err=True,
-        )
-        raise typer.Exit(1) from error
+        instead = "use gradsurge nnunet install --print-env, which writes nothing"
+        fail(f"{error.filename}: {reason}; {instead}", error)

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from gradsurge.cli.search_words import without_passwords
 
 
 def check_directory(path: Path) -> Path:
@@ -17,6 +20,30 @@ def check_directory(path: Path) -> Path:
                 raise typer.BadParameter(f"expected a directory, {part} is a file")
             break
     return path
+
+
+def fail(reason: object, error: BaseException | None = None) -> NoReturn:
+    """Print why in one line, without passwords, and exit with 1: something failed."""
+    typer.echo(f"gradsurge: error: {without_passwords(str(reason))}", err=True)
+    raise typer.Exit(1) from (error or (reason if isinstance(reason, Exception) else None))
+
+
+@contextmanager
+def mistakes_in_one_line() -> Iterator[None]:
+    """Let a ValueError end the command as `fail` does."""
+    try:
+        yield
+    except ValueError as error:
+        fail(error)
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """Refuse what was typed, with exit code 2, where it names nothing that there is."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(without_passwords(str(error))) from error
 
 
 @contextmanager

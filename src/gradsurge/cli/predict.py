@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
-from gradsurge.cli.output import check_directory, progress_bar
-from gradsurge.cli.predict_output import fail, print_prediction
+from gradsurge.cli.output import check_directory, fail, progress_bar
+from gradsurge.cli.predict_output import print_prediction
 
 
 def predict(

@@ -3,7 +3,7 @@
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,12 +25,6 @@ def print_prediction(record: "Record", out: Path, as_json: bool) -> None:
     typer.echo(f"correction of the probabilities: {', '.join(names)}; mask: {_mask(record)}")
     if record.cases:
         typer.echo(f"To measure them: {_evaluate(record, out)}")
-
-
-def fail(reason: object, error: BaseException | None = None) -> NoReturn:
-    """Print one line and end with exit code 1."""
-    typer.echo(f"gradsurge: error: {' '.join(str(reason).split())}", err=True)
-    raise typer.Exit(1) from (error or (reason if isinstance(reason, Exception) else None))
 
 
 def _mask(record: "Record") -> str:

@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from gradsurge.cli.completion import DATASETS, PHANTOMS, one_of
-from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.output import check_directory, fail, progress_bar
 from gradsurge.cli.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ def prepare(
                 )
         except NothingToPrepare as error:
             _print_failures(error.failures)
-            _fail(error)
+            fail(error)
         except (ValueError, DiskFull, WorkerError) as error:
-            _fail(error)
+            fail(error)
         except KeyboardInterrupt as error:
-            _fail(error, "stopped; run the same command again, it goes on from there")
+            fail("stopped; run the same command again, it goes on from there", error)
     if as_json:
         typer.echo(json.dumps({"store": str(out), **vars(found)}, indent=2))
     else:
@@ -163,8 +163,3 @@ def _print_counts(found: "Preparation", out: Path) -> None:
 def _print_failures(failures: list[tuple[str, str]]) -> None:
     for case, problem in failures:
         typer.echo(f"gradsurge: problem: {' '.join(f'{case}: {problem}'.split())}", err=True)
-
-
-def _fail(error: BaseException, said: str | None = None) -> NoReturn:
-    typer.echo(f"gradsurge: error: {' '.join((said or str(error)).split())}", err=True)
-    raise typer.Exit(1) from error

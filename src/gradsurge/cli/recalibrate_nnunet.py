@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 from rich.markup import escape
 
-from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.output import check_directory, fail, progress_bar
 from gradsurge.cli.recalibrate_output import print_applied, print_fit, print_problems
 
 if TYPE_CHECKING:
@@ -172,5 +172,4 @@ def _told_in_a_line() -> Iterator[None]:
         yield
     except (ValueError, WorkerError) as error:
         print_problems([p.message for p in getattr(error, "problems", [])])
-        typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(1) from error
+        fail(error)

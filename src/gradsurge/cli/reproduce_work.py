@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gradsurge.cli.output import progress_bar
-from gradsurge.cli.worker_options import begin, fail, stop, tell_phantoms
+from gradsurge.cli.output import fail, progress_bar, usage
+from gradsurge.cli.worker_options import begin, stop, tell_phantoms
 
 if TYPE_CHECKING:
     from gradsurge.experiments.recipes import Recipe
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def reproduce_as_asked(typed: Mapping[str, Any]) -> None:
-    """Run the command; a mistake is one line and exit code 1, an interruption or a failure too."""
+    """Run the command; mistakes are one line: exit code 2 for a word that names nothing, else 1."""
     from gradsurge.experiments.stopping import sigterm_interrupts
 
     try:
@@ -61,14 +61,17 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
 
 def _recipes(typed: Mapping[str, Any]) -> tuple["Recipe", "Recipe"]:
     """Return the whole recipe, and the one with the tables and rows that are asked for."""
-    from gradsurge.experiments.recipes import read_recipe
+    from gradsurge.experiments.recipes import find_recipe, read_recipe
     from gradsurge.experiments.study import with_rows
 
     if typed["store"] is not None and typed["data"] is not None:
-        raise ValueError("--store and --data: give one of the two")
+        raise typer.BadParameter("--store and --data: give one of the two")
+    with usage():
+        find_recipe(typed["recipe"])
     recipe = read_recipe(typed["recipe"], typed["scale"])
     losses = [name.strip() for name in (typed["losses"] or "").split(",") if name.strip()]
-    return recipe, with_rows(recipe, typed["table"] or list(recipe.tables), losses)
+    with usage():
+        return recipe, with_rows(recipe, typed["table"] or list(recipe.tables), losses)
 
 
 def _look(recipe: "Recipe", asked: "Recipe", out: Path) -> "Overview":

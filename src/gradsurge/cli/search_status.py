@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
+from gradsurge.cli.output import fail
 from gradsurge.cli.search_output import studies_table
-from gradsurge.cli.search_words import without_passwords
 
 if TYPE_CHECKING:
     from gradsurge.experiments.search import StudyStatus
@@ -28,8 +28,7 @@ def show_status(folder: Path | None, storage: str | None, *, watch: bool, as_jso
             return
         found = _read(folder, storage)
     except ValueError as error:
-        typer.echo(f"gradsurge: error: {without_passwords(str(error))}", err=True)
-        raise typer.Exit(1) from error
+        fail(error)
     if as_json:
         typer.echo(json.dumps([status.to_json() for status in found], indent=2))
     else:

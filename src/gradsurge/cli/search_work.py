@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.output import fail, progress_bar, usage
 from gradsurge.cli.search_output import print_outcome
-from gradsurge.cli.worker_options import begin, fail, stop, tell_phantoms
+from gradsurge.cli.worker_options import begin, stop, tell_phantoms
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def search_as_asked(typed: Mapping[str, Any]) -> None:
-    """Run the command; a mistake is one line and exit code 1, an interruption or a failure too."""
+    """Run the command; mistakes are one line: exit code 2 for a word that names nothing, else 1."""
     from gradsurge.experiments.stopping import sigterm_interrupts
 
     try:
@@ -69,7 +69,7 @@ def _join_and_work(typed: Mapping[str, Any]) -> tuple["WorkerEnd", "StudyStatus"
 
 
 def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
-    from gradsurge.experiments.recipes import read_recipe
+    from gradsurge.experiments.recipes import find_recipe, read_recipe
     from gradsurge.experiments.search import TrialRuns, join_study, journal_of, points_of
     from gradsurge.experiments.study import check_entry, enter_study, study_store
     from gradsurge.report.figures import early_looks
@@ -77,8 +77,11 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
 
     workers = begin(typed, "search")
     out: Path = typed["out"]
+    with usage():
+        find_recipe(typed["recipe"])
     recipe = read_recipe(typed["recipe"], typed["scale"])
-    variant = recipe.variant(typed["loss"])
+    with usage():
+        variant = recipe.variant(typed["loss"])
     store = study_store(recipe, out, typed["store"])
     check_entry(out, recipe, store)
     runs = TrialRuns(

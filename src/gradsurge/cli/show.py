@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gradsurge.cli.output import check_directory, progress_bar
+from gradsurge.cli.output import check_directory, fail, progress_bar
 from gradsurge.cli.train_output import print_runs
 
 
@@ -40,8 +40,7 @@ def show(
         try:
             found = [read_history(run) for run in runs]
         except ValueError as error:
-            typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(1) from error
+            fail(error)
         bar.update(task, description="drawing", advance=1)
         from gradsurge.report.figures import training_curves
 

@@ -31,10 +31,12 @@ def request_of(typed: Mapping[str, Any]) -> "RunRequest":
 
     Raises:
         ValueError: it cannot be; one line that names the option.
+        typer.BadParameter: it is of no use at all, whatever the store.
     """
     from gradsurge.experiments.runs import RunRequest
     from gradsurge.experiments.runs.option_values import parse_options
 
+    _check_names(typed)
     model_options = parse_options("--model-option", typed["model_option"] or [])
     if typed["deep_supervision"]:
         model_options["deep_supervision"] = True
@@ -58,6 +60,17 @@ def request_of(typed: Mapping[str, Any]) -> "RunRequest":
         validation_cases=typed["validation_cases"],
         init=typed["init"],
     )
+
+
+def _check_names(typed: Mapping[str, Any]) -> None:
+    from gradsurge.losses import LOSSES
+    from gradsurge.models import MODELS
+
+    for option, known in (("loss", LOSSES), ("model", MODELS)):
+        if typed[option] is not None and typed[option] not in known:
+            raise typer.BadParameter(
+                f"--{option}: unknown {typed[option]!r}; known: {', '.join(known)}"
+            )
 
 
 def _parse_patch(text: str | None) -> tuple[int, ...] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.output import fail, progress_bar
 from gradsurge.cli.train_options import request_of
 from gradsurge.cli.train_output import print_result, result_to_json
 
@@ -74,11 +74,11 @@ def _plan_and_run(typed: Mapping[str, Any]) -> "RunResult":
         try:
             config = _plan(typed)
         except ValueError as error:
-            _fail(error)
+            fail(error)
     try:
         return _run(config, typed)
     except (ValueError, TrainingError) as error:
-        _fail(error)
+        fail(error)
 
 
 def _plan(typed: Mapping[str, Any]) -> "RunConfig":
@@ -122,8 +122,3 @@ def _stop(what: str) -> NoReturn:
     command = resume_command(sys.argv, os.environ)
     typer.echo(f"gradsurge: {what}; go on with: {command}", err=True)
     raise typer.Exit(1)
-
-
-def _fail(error: Exception) -> NoReturn:
-    typer.echo(f"gradsurge: error: {' '.join(str(error).split())}", err=True)
-    raise typer.Exit(1) from error

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.markup import escape
 
-from gradsurge.cli.output import progress_bar
+from gradsurge.cli.output import fail, progress_bar
 
 if TYPE_CHECKING:
     from gradsurge.experiments.viewing.case_view import CaseView
@@ -111,9 +111,9 @@ def _working() -> Iterator[Any]:
         with progress_bar("loading", total=1) as (bar, task):
             yield lambda text: bar.update(task, description=escape(text))
     except ValueError as error:  # CaseError among them
-        _fail(error)
+        fail(error)
     except KeyboardInterrupt as error:
-        _fail("stopped", error)
+        fail("stopped", error)
 
 
 def _say_notes(case: "CaseView") -> None:
@@ -132,8 +132,3 @@ def _megabytes(size: int) -> str:
 
 def _warn(text: str) -> None:
     typer.echo(f"gradsurge: warning: {' '.join(text.split())}", err=True)
-
-
-def _fail(reason: object, error: BaseException | None = None) -> NoReturn:
-    typer.echo(f"gradsurge: error: {' '.join(str(reason).split())}", err=True)
-    raise typer.Exit(1) from (error or (reason if isinstance(reason, Exception) else None))

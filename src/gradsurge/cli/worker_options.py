@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from gradsurge.cli.search_words import command_again, without_passwords
+from gradsurge.cli.search_words import command_again
 from gradsurge.experiments.threads import limit_threads
 
 if TYPE_CHECKING:
@@ -80,9 +80,3 @@ def stop() -> NoReturn:
     again = command_again(sys.argv)
     typer.echo(f"gradsurge: stopped, everything is saved; go on with: {again}", err=True)
     raise typer.Exit(1)
-
-
-def fail(error: Exception) -> NoReturn:
-    """Print a mistake in one line, without passwords, and exit with 1."""
-    typer.echo(f"gradsurge: error: {without_passwords(str(error))}", err=True)
-    raise typer.Exit(1) from error

@@ -8,7 +8,7 @@ from gradsurge.experiments.recipes.read_tables import TABLES
 from gradsurge.experiments.recipes.reading import read_recipe
 from gradsurge.experiments.recipes.recipe import SCALES, Recipe, study_name
 from gradsurge.experiments.recipes.requests import SEED
-from gradsurge.experiments.recipes.shipped import shipped_recipes
+from gradsurge.experiments.recipes.shipped import find_recipe, shipped_recipes
 from gradsurge.experiments.recipes.space import Choice, Range, Space
 from gradsurge.experiments.recipes.variant import Variant
 
@@ -25,6 +25,7 @@ __all__ = [
     "Space",
     "TablePart",
     "Variant",
+    "find_recipe",
     "limit_cases",
     "make_recipe_dataset",
     "point_slug",
