@@ -111,6 +111,7 @@ class ResultTable:
         blocks: from top to bottom; best and second best are found within each.
         notes: remarks below the table.
         provenance: where it comes from: commit, date, machine, command.
+        study: the recipe it is of; labels of several studies then differ in one paper.
     """
 
     name: str
@@ -120,6 +121,7 @@ class ResultTable:
     blocks: Sequence[TableBlock]
     notes: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
+    study: str = ""
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

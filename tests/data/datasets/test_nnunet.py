@@ -119,6 +119,18 @@ def test_the_foreground_needs_a_name_of_its_own(name):
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fold": -1}, "fold: expected a whole number of 0 or above, got -1"),
+        ({"patient": "(P[0-9+"}, r"patient: '\(P\[0-9\+' is no regular expression"),
+    ],
+)
+def test_options_are_refused_before_any_file_is_looked_for(options, message):
+    with pytest.raises(ValueError, match=message):
+        NnUnet(**options)
+
+
+@pytest.mark.parametrize(
     ("entries", "message"),
     [
         ({"labels": {"background": 0, "a": [1, 2]}}, "regions_class_order: expected one class"),

@@ -25,6 +25,7 @@ def refusal(folder, text, scale="paper"):
 
 
 RANGE = "{ low = 1e-3, high = 1e-2, scale = 'log' }".replace("'", '"')
+DATA = 'dataset = "lesions-2d"\nsettings = { cases = 10, size = [32, 32] }'
 LR = 'search.space."training.learning_rate"'
 CHANGES = {  # (what is replaced, by what): how the message begins, what it also says
     ('title = "Discs"', ""): ("title: missing", ""),
@@ -35,6 +36,14 @@ CHANGES = {  # (what is replaced, by what): how the message begins, what it also
     ('dataset = "lesions-2d"', 'dataset = "fives"'): (
         "data.settings.cases: unknown key",
         "known: none",
+    ),
+    (DATA, 'dataset = "nnunet"\nsettings = { fold = -1 }'): (
+        "data.settings.fold: expected a whole number of 0 or above, got -1",
+        "",
+    ),
+    (DATA, 'dataset = "images"\nsettings = { patient = "(P" }'): (
+        "data.settings.patient: '(P' is no regular expression",
+        "",
     ),
     ("cases = 10", "case = 10"): ("data.settings.case: unknown key", "did you mean 'cases'?"),
     ("cases = 10", "cases = 0"): ("data.settings.cases: expected", ""),

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -50,6 +51,14 @@ def rows_of(code):
 def spans(cell):
     found = re.match(r"\s*\\multicolumn\{(\d+)\}", cell)
     return int(found[1]) if found else 1
+
+
+def test_labels_of_two_studies_differ():
+    labels = {
+        re.search(r"\\label\{(.*)\}", to_latex(replace(compared(), study=study)))[1]
+        for study in ("", "kits", "kits_primus")
+    }
+    assert labels == {"tab:table1", "tab:kits-table1", "tab:kits-primus-table1"}
 
 
 def test_side_by_side():

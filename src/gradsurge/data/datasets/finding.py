@@ -141,6 +141,14 @@ def first_folder(candidates: Iterable[Path], expected: str) -> Path:
     raise ValueError(f"{shown(listed[0].parent)}: expected {expected}")
 
 
+def check_patient(pattern: str | None) -> None:
+    """Raise ValueError unless a pattern of patients is a regular expression, or None."""
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise ValueError(f"patient: {pattern!r} is no regular expression ({error})") from error
+
+
 def patient_of(name: str, pattern: str | None) -> str:
     """Return the part of a case's name that names its patient.
 
@@ -158,10 +166,8 @@ def patient_of(name: str, pattern: str | None) -> str:
     """
     if pattern is None:
         return name
-    try:
-        match = re.search(pattern, name)
-    except re.error as error:
-        raise ValueError(f"patient: {pattern!r} is no regular expression ({error})") from error
+    check_patient(pattern)
+    match = re.search(pattern, name)
     if match is None:
         raise ValueError(
             f"patient: {pattern!r} does not match the case {name!r}; "

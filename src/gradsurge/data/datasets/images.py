@@ -8,7 +8,7 @@ import numpy as np
 
 from gradsurge.data.case_error import CaseError, printable, shown
 from gradsurge.data.datasets.dataset import Dataset
-from gradsurge.data.datasets.finding import Finding, files_in, patient_of
+from gradsurge.data.datasets.finding import Finding, check_patient, files_in, patient_of
 from gradsurge.data.datasets.raw_case import Found, RawCase
 from gradsurge.data.datasets.scans import check_classes, check_pixels, file_of, read_colours
 from gradsurge.data.formats.picture import PICTURES, has_colours, read_picture
@@ -61,6 +61,7 @@ class Images(Dataset):
     def __init__(self, classes: Sequence[str] | None = None, patient: str | None = None) -> None:
         if classes is not None and not 2 <= len(classes) <= 256:
             raise ValueError(f"classes: expected 2 to 256 names, got {len(classes)}")
+        check_patient(patient)
         self.classes, self.patient = classes, patient
 
     def find(self, raw: Path) -> Found:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradsurge.data.datasets.dataset import Dataset
-from gradsurge.data.datasets.finding import Finding
+from gradsurge.data.datasets.finding import Finding, check_patient
 from gradsurge.data.datasets.inputs import InputKind
 from gradsurge.data.datasets.nnunet_description import (
     Description,
@@ -82,6 +82,9 @@ class NnUnet(Dataset):
             raise ValueError(f"crop: expected 'none' or 'nonzero', got {crop!r}")
         if merge is not None and merge.strip() in ("", "background"):
             raise ValueError(f"merge: expected a name for the foreground, got {merge!r}")
+        if fold < 0:
+            raise ValueError(f"fold: expected a whole number of 0 or above, got {fold}")
+        check_patient(patient)
         self.median = spacing == "median"
         self.spacing = None if spacing in (None, "median") else check_spacing(spacing)
         self.crop, self.splits, self.fold, self.patient = crop, splits, fold, patient

@@ -20,7 +20,7 @@ def to_latex(table: ResultTable) -> str:
         r"\begin{table}[t]",
         r"\centering",
         rf"\caption{{{caption}}}",
-        rf"\label{{tab:{_label(table.name)}}}",
+        rf"\label{{tab:{_label(table)}}}",
         r"\begin{adjustbox}{max width=\textwidth}",
         rf"\begin{{tabular}}{{l{'c' * grid.width}}}",
         r"\toprule",
@@ -35,7 +35,8 @@ def to_latex(table: ResultTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _label(name: str) -> str:
+def _label(table: ResultTable) -> str:
+    name = "-".join(filter(None, (table.study, table.name)))
     return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in name)
 
 

@@ -45,6 +45,7 @@ def told_table(
         blocks=blocks,
         notes=[*missing_notes(rows, recipe), *notes],
         provenance=provenance_of(rows),
+        study=recipe.name,
     )
 
 
