@@ -42,6 +42,7 @@ REGIONS = ("all", "active", "mask", "band")
 TABLES = (
     *map(str, range(1, 9)),
     "corrections",
+    "bias",
     "budget",
     "schedule",
     "statistics",

@@ -36,8 +36,8 @@ def reproduce(
         option(
             _WHAT,
             "NAME",
-            "1 to 8, corrections, budget, schedule, statistics, optimiser, shift, volume; "
-            "repeatable. All that the recipe has if left out.",
+            "1 to 8, corrections, bias, budget, schedule, statistics, optimiser, shift, "
+            "volume; repeatable. All that the recipe has if left out.",
             autocompletion=one_of(*TABLES),
         ),
     ] = None,

@@ -96,7 +96,7 @@ def record(name="dice", seed=0, value=0.1, of=None, **more):
         wanted="w",
         trained="t",
         selection={"kind": "grid", "of": of or name, "tried": []},
-        validation={"dice": 0.5},
+        validation={"dice": 0.5, "shifts": {"bias": [0.4]}, "temperature": [1.5]},
         training={"steps": 10, "best_step": 10, "seconds": 1.0},
         measured=measured(value, **more),
         provenance={"commit": "abc", "date": f"2026-01-0{seed + 1}", "command": "gradsurge x"},

@@ -154,6 +154,9 @@ def test_records_tell_of_tries_and_validations(unbroken):
         assert [step for step, _ in record.training["curve"]] == [record.training["steps"]]
         assert record.training["curve"][-1][1] == pytest.approx(record.validation["dice"])
         assert all(one["nll"] > 0 for one in record.selection["tried"])
+        corrections = set(record.validation["nll"]) - {"none", "temperature"}
+        assert set(record.validation["shifts"]) == corrections
+        assert len(record.validation["temperature"]) == 1
 
 
 def test_a_start_is_missing_while_something_goes_on_from_it(unbroken, tmp_path):

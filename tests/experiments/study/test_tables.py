@@ -1,6 +1,7 @@
 """Tables of hand-made records against NumPy and SciPy."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,23 @@ def test_brier_is_summed_over_classes_in_3d():
     made = recipe(["dice"], {"2": ["dice"]})
     cells = rows(tables_of([record(value=0.1, dimensions=3)], made, "2"))["dice"].cells
     assert cells["brier"].value == pytest.approx(0.1 + 0.02)
+
+
+def test_the_bias_that_is_left_after_the_closed_form():
+    told = {"shifts": {"equilibrium": [0.3, 0.5], "bias": [1.0, 1.4]}, "temperature": [0.7]}
+    plain = {"shifts": {"bias": [0.6]}, "temperature": [1.8, 2.0]}
+    made = recipe([*PAIR, "ce"], {"bias": [*PAIR, "ce"]})
+    records = [record("dice-surgery"), record("dice"), record("ce")]
+    validations = [told, plain, {"dice": 0.5}]  # records of before tell nothing
+    records = [replace(r, validation=v) for r, v in zip(records, validations, strict=True)]
+    found = {
+        key: {name: cell.value for name, cell in row.cells.items()}
+        for key, row in rows(tables_of(records, made, "bias")).items()
+    }
+    expected = {"bias": 1.2, "equilibrium": 0.4, "rest": 0.8, "temperature": 0.7}
+    assert found["dice-surgery"] == pytest.approx(expected)
+    assert found["dice"] == {"bias": 0.6, "equilibrium": None, "rest": 0.6, "temperature": 1.9}
+    assert set(found["ce"].values()) == {None}
 
 
 def test_the_active_region():

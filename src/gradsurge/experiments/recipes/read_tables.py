@@ -14,6 +14,7 @@ from gradsurge.experiments.recipes.variant import Variant
 TABLES = (
     *"12345678",
     "corrections",
+    "bias",
     "budget",
     "schedule",
     "statistics",

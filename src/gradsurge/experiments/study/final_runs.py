@@ -13,6 +13,7 @@ from gradsurge.experiments.search.presence import is_held
 from gradsurge.experiments.search.trial_runs import outcome_of
 from gradsurge.experiments.study.digests import trained_digest
 from gradsurge.experiments.study.kept_records import KeptRecords
+from gradsurge.experiments.study.logit_shift import logit_shift
 from gradsurge.experiments.study.measuring import measure_run
 from gradsurge.experiments.study.planned_run import PlannedRun
 from gradsurge.experiments.study.provenance import provenance
@@ -135,13 +136,16 @@ class FinalRuns:
 
 
 def _validation(run: TrainedRun) -> dict[str, Any]:
-    outcome = run.outcome
+    outcome, corrections = run.outcome, run.corrections
+    temperature = corrections["temperature"].parameters["temperature"]
     return {
         "dice": outcome.scores[NONE].dice,
         "own_dice": outcome.mask_dice,
         "nll": {name: scores.nll for name, scores in outcome.scores.items()},
         "thresholds": outcome.mask_thresholds,
         "theory_thresholds": outcome.theory_thresholds,
+        "shifts": {n: logit_shift(c) for n, c in corrections.items() if n != "temperature"},
+        "temperature": temperature,
     }
 
 

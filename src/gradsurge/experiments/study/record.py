@@ -35,7 +35,7 @@ class Record:
         selection: how the point was chosen: its kind, and every point tried with its validation
             Dice and NLL.
         validation: the run's own scores on validation cases: "dice", "own_dice" and, by
-            correction, "nll".
+            correction, "nll"; "temperature", and "shifts" of the logit by correction.
         training: steps, the step of the best weights, seconds, and [step, Dice] of validations.
         measured: on test cases.
         provenance: commit, date, machine, versions, command.

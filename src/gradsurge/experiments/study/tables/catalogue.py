@@ -6,6 +6,7 @@ from dataclasses import replace
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import ResultTable
 from gradsurge.experiments.study.record import Record
+from gradsurge.experiments.study.tables.bias import bias_table
 from gradsurge.experiments.study.tables.corrections import corrections_table
 from gradsurge.experiments.study.tables.lesion_sizes import lesion_sizes_table
 from gradsurge.experiments.study.tables.logits import logits_table
@@ -23,6 +24,7 @@ TABLES: dict[str, Callable[[Sequence[Record], Recipe, str], ResultTable]] = {
     "7": results_table,
     "8": logits_table,
     "corrections": corrections_table,
+    "bias": bias_table,
     "budget": corrections_table,
     "schedule": corrections_table,
     "statistics": corrections_table,

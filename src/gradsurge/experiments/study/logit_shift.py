@@ -1,0 +1,36 @@
+"""What a correction takes off the logit where a model is in doubt."""
+
+import math
+
+import torch
+
+from gradsurge.calibration.recalibration import Recalibration
+
+_FAR = -60.0  # the logit of a class that is out of the question
+
+
+def logit_shift(correction: Recalibration) -> list[float]:
+    """Return, for each structure, what its logit against background loses where p = 1/2.
+
+    A bias takes off the same everywhere, a temperature nothing here, and the closed form beside
+    cross-entropy or with a decline not quite the same everywhere.
+
+    >>> from gradsurge.calibration.recalibration import Equilibrium
+    >>> rates = torch.tensor([[0.0, 1.0], [3.0, 0.0]])  # foreground pulls three times as hard
+    >>> [round(math.exp(shift), 6) for shift in logit_shift(Equilibrium.from_rates(rates))]
+    [3.0]
+    """
+    if correction.kind == "multiclass":
+        structures = range(1, correction.classes)
+        logits = torch.full((correction.classes, len(structures)), _FAR, dtype=torch.float64)
+        logits[0] = 0.0
+        for column, structure in enumerate(structures):
+            logits[structure, column] = 0.0
+        p = correction.apply_logits(logits, channel_axis=0)
+        odds = [p[0, at] / p[structure, at] for at, structure in enumerate(structures)]
+    else:
+        p = correction.apply_logits(
+            torch.zeros(correction.channels, 1, dtype=torch.float64), channel_axis=0
+        )
+        odds = [(1 - one) / one for one in p[:, 0]]
+    return [math.log(float(one)) for one in odds]
