@@ -1,6 +1,5 @@
 """Volumes of a structure, estimated as the sum of probabilities, against the true ones."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,8 +24,9 @@ class Agreement:
     Attributes:
         truth: a value a case, of all runs after each other.
         estimate: the same, the sum of the probabilities.
-        bias: mean of estimate - truth; mean over runs.
-        low, high: limits of agreement, bias ± 1.96 standard deviations; means over runs.
+        bias: mean of estimate - truth.
+        low, high: limits of agreement, bias ± 1.96 standard deviations. Of the values of all runs
+            together, so wider than the table's means over runs where runs differ.
     """
 
     truth: Array
@@ -74,23 +74,15 @@ def volume_agreement(study: StudyRecords, base: str) -> list[VolumeAgreement]:
 
 
 def _agreement(line: Line, structure: str) -> Agreement | None:
-    truths: list[float] = []
-    estimates: list[float] = []
-    limits = []
+    pairs = []
     for record in line.records:
         volumes = record.measured.volumes.get(structure, {})
-        expected = volumes.get("expected", {}).get(line.name.correction)
-        if expected is None:
-            continue
-        pairs = [
-            (t, e) for t, e in zip(volumes["true"], expected, strict=True) if None not in (t, e)
-        ]
-        told = agreement([e for _, e in pairs], [t for t, _ in pairs])
-        if told:
-            limits.append([told[name] for name in ("bias", "low", "high")])
-            truths += [t for t, _ in pairs]
-            estimates += [e for _, e in pairs]
-    if not limits:
+        expected = volumes.get("expected", {}).get(line.name.correction, [])
+        pairs += zip(volumes["true"] if expected else [], expected, strict=True)
+    known = [pair for pair in pairs if None not in pair]
+    truths, estimates = ([pair[at] for pair in known] for at in (0, 1))
+    told = agreement(estimates, truths)
+    if not told:
         return None
-    bias, low, high = (math.fsum(values) / len(limits) for values in zip(*limits, strict=True))
-    return Agreement(np.array(truths), np.array(estimates), bias, low, high)
+    limits = {name: float(told[name] or 0.0) for name in ("bias", "low", "high")}
+    return Agreement(np.array(truths), np.array(estimates), **limits)
