@@ -1,24 +1,24 @@
 """``gradsurge reproduce``: the tables of a recipe, from data to pages."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gradsurge.cli.completion import LOSSES, RECIPES, TABLES, one_of, some_of
-from gradsurge.cli.output import check_directory
 from gradsurge.cli.reproduce_work import reproduce_as_asked
 from gradsurge.cli.worker_options import (
+    WHAT,
     AsJson,
     Device,
+    RawData,
     Scale,
     Storage,
+    StoreFolder,
+    StudyFolder,
     Threads,
     Workers,
     option,
 )
-
-_WHAT = "What"
 
 
 def reproduce(
@@ -34,7 +34,7 @@ def reproduce(
     table: Annotated[
         list[str] | None,
         option(
-            _WHAT,
+            WHAT,
             "NAME",
             "1 to 8, corrections, bias, budget, schedule, statistics, optimiser, shift, "
             "volume; repeatable. All that the recipe has if left out.",
@@ -44,7 +44,7 @@ def reproduce(
     losses: Annotated[
         str | None,
         option(
-            _WHAT,
+            WHAT,
             "A,B",
             "Only rows of these losses: dice,dice-surgery.",
             autocompletion=some_of(*LOSSES),
@@ -52,23 +52,11 @@ def reproduce(
     ] = None,
     scale: Annotated[
         Scale,
-        option(_WHAT, "NAME", "smoke (that it runs), small (a first look) or paper."),
+        option(WHAT, "NAME", "smoke (that it runs), small (a first look) or paper."),
     ] = "paper",
-    store: Annotated[
-        Path | None, option(_WHAT, "STORE", "Folder of gradsurge prepare, made as the recipe says.")
-    ] = None,
-    data: Annotated[
-        Path | None, option(_WHAT, "RAW", "Raw data; prepared first. Phantoms need none.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="For runs, records and tables; runs/RECIPE-SCALE if left out.",
-            callback=lambda path: None if path is None else check_directory(path),
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
+    store: StoreFolder = None,
+    data: RawData = None,
+    out: StudyFolder = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -76,7 +64,7 @@ def reproduce(
             metavar="",
             help="Print the runs, their number and about how long they take, and the published "
             "numbers; do nothing.",
-            rich_help_panel=_WHAT,
+            rich_help_panel=WHAT,
         ),
     ] = False,
     as_json: AsJson = False,

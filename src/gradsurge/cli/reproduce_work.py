@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gradsurge.cli.output import fail, progress_bar, usage
-from gradsurge.cli.worker_options import begin, stop, tell_phantoms
+from gradsurge.cli.worker_options import (
+    asked_recipe,
+    begin,
+    folder_of,
+    jobs_of,
+    stop,
+    tell_phantoms,
+)
 
 if TYPE_CHECKING:
     from gradsurge.experiments.recipes import Recipe
@@ -34,7 +41,7 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
 
         try:
             recipe, asked = _recipes(typed)
-            out = typed["out"] or Path("runs") / f"{recipe.name}-{recipe.scale}"
+            out = folder_of(typed, recipe)
             overview = _look(recipe, asked, out)
         except ValueError as error:
             fail(error)
@@ -61,14 +68,9 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
 
 def _recipes(typed: Mapping[str, Any]) -> tuple["Recipe", "Recipe"]:
     """Return the whole recipe, and the one with the tables and rows that are asked for."""
-    from gradsurge.experiments.recipes import find_recipe, read_recipe
     from gradsurge.experiments.study import with_rows
 
-    if typed["store"] is not None and typed["data"] is not None:
-        raise typer.BadParameter("--store and --data: give one of the two")
-    with usage():
-        find_recipe(typed["recipe"])
-    recipe = read_recipe(typed["recipe"], typed["scale"])
+    recipe = asked_recipe(typed)
     losses = [name.strip() for name in (typed["losses"] or "").split(",") if name.strip()]
     with usage():
         return recipe, with_rows(recipe, typed["table"] or list(recipe.tables), losses)
@@ -96,8 +98,7 @@ def _run(
     ready = typed["store"] is not None or (out / STORE / DATASET).is_file()
     if overview.complete and not ready:  # nothing is prepared only to find that nothing is missing
         return _from_records(recipe, asked, out)
-    jobs = 1 if typed["data"] is None else 0  # a core each; phantoms are made sooner than processes
-    store = study_store(recipe, out, typed["store"], typed["data"], lines, jobs)
+    store = study_store(recipe, out, typed["store"], typed["data"], lines, jobs_of(typed))
     tell_phantoms(recipe, store)
     enter_study(out, recipe, store)
     site = StudySite(

@@ -7,7 +7,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradsurge.cli.completion import LOSSES, RECIPES, one_of
-from gradsurge.cli.output import check_directory
 from gradsurge.cli.search_status import show_status
 from gradsurge.cli.search_words import without_passwords
 from gradsurge.cli.search_work import search_as_asked
@@ -15,8 +14,11 @@ from gradsurge.cli.worker_options import (
     SHARED,
     AsJson,
     Device,
+    RawData,
     Scale,
     Storage,
+    StoreFolder,
+    StudyFolder,
     Threads,
     Workers,
     option,
@@ -39,7 +41,7 @@ class _Unnamed(TyperCommand):
     context_class = _PathOfGroup
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        needed = "RECIPE --loss NAME --store STORE --out FOLDER [OPTIONS]"
+        needed = "RECIPE --loss NAME [--store STORE] [OPTIONS]"
         formatter.write_usage(ctx.command_path, needed)
         formatter.write_usage(ctx.command_path, "status [FOLDER] [OPTIONS]", "   or: ")
 
@@ -89,15 +91,9 @@ def run(
             autocompletion=one_of(*LOSSES),
         ),
     ],
-    store: Annotated[Path, typer.Option(metavar="STORE", help="Folder of gradsurge prepare.")],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FOLDER",
-            help="For runs and journal; the same one for all workers.",
-            callback=check_directory,
-        ),
-    ],
+    store: StoreFolder = None,
+    data: RawData = None,
+    out: StudyFolder = None,
     trials: Annotated[
         int | None,
         typer.Option(
@@ -139,7 +135,9 @@ def run(
 ) -> None:
     """Train a loss at the points of a recipe's search, and list the best by validation Dice.
 
-    gradsurge search fives --loss dice-surgery --store stores/fives --out search/fives
+    gradsurge search phantoms --loss dice-surgery --scale small
+
+    gradsurge search fives --loss dice-surgery --store stores/fives --out studies/fives
 
     Type it again, here or on another machine that sees FOLDER, and one more worker takes part.
     Killed or stopped, the same command goes on; the trial of a dead worker is taken up by the

@@ -2,14 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from gradsurge.cli.output import fail, progress_bar, usage
 from gradsurge.cli.search_output import print_outcome
-from gradsurge.cli.worker_options import begin, stop, tell_phantoms
+from gradsurge.cli.worker_options import (
+    asked_recipe,
+    begin,
+    folder_of,
+    jobs_of,
+    stop,
+    tell_phantoms,
+)
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -19,12 +25,14 @@ if TYPE_CHECKING:
 
 def search_as_asked(typed: Mapping[str, Any]) -> None:
     """Run the command; mistakes are one line: exit code 2 for a word that names nothing, else 1."""
+    from gradsurge.experiments.preparation import DiskFull
     from gradsurge.experiments.stopping import sigterm_interrupts
+    from gradsurge.experiments.workers import WorkerError
 
     try:
         with sigterm_interrupts():
-            end, status, keep = _join_and_work(typed)
-    except ValueError as error:
+            end, status, runs = _join_and_work(typed)
+    except (ValueError, DiskFull, WorkerError) as error:
         fail(error)
     except KeyboardInterrupt:
         stop()
@@ -32,13 +40,13 @@ def search_as_asked(typed: Mapping[str, Any]) -> None:
         told = {"reason": end.reason, "trained": list(end.trained), **status.to_json()}
         typer.echo(json.dumps(told, indent=2))
     else:
-        print_outcome(status, keep, typed["out"])
+        print_outcome(status, runs.recipe.search.keep, runs.folder)
     if end.reason == "interrupted":
         stop()
     raise typer.Exit(1 if status.counts["failed"] else 0)
 
 
-def _join_and_work(typed: Mapping[str, Any]) -> tuple["WorkerEnd", "StudyStatus", int]:
+def _join_and_work(typed: Mapping[str, Any]) -> tuple["WorkerEnd", "StudyStatus", "TrialRuns"]:
     with progress_bar("looking", total=1):
         from gradsurge.experiments.search import (
             StudyStatus,
@@ -59,30 +67,27 @@ def _join_and_work(typed: Mapping[str, Any]) -> tuple["WorkerEnd", "StudyStatus"
     end = run_worker(
         study,
         runs,
-        folder=typed["out"],
+        folder=runs.folder,
         held=runs.held,
         pulse=runs.pulse,
         settings=settings,
         watcher=SearchLines(study.study_name, lambda: read_trials(study)),
     )
-    return end, StudyStatus(study.study_name, tuple(read_trials(study))), runs.recipe.search.keep
+    return end, StudyStatus(study.study_name, tuple(read_trials(study))), runs
 
 
 def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
-    from gradsurge.experiments.recipes import find_recipe, read_recipe
     from gradsurge.experiments.search import TrialRuns, join_study, journal_of, points_of
     from gradsurge.experiments.study import check_entry, enter_study, study_store
     from gradsurge.report.figures import early_looks
     from gradsurge.training.observers import TensorBoard, make_progress
 
     workers = begin(typed, "search")
-    out: Path = typed["out"]
-    with usage():
-        find_recipe(typed["recipe"])
-    recipe = read_recipe(typed["recipe"], typed["scale"])
+    recipe = asked_recipe(typed)
     with usage():
         variant = recipe.variant(typed["loss"])
-    store = study_store(recipe, out, typed["store"])
+    out = folder_of(typed, recipe)
+    store = study_store(recipe, out, typed["store"], typed["data"], jobs=jobs_of(typed))
     check_entry(out, recipe, store)
     runs = TrialRuns(
         recipe,

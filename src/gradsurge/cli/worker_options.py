@@ -3,10 +3,12 @@
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
+from gradsurge.cli.output import check_directory, usage
 from gradsurge.cli.search_words import command_again
 from gradsurge.experiments.threads import limit_threads
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from gradsurge.data.store import Store
     from gradsurge.experiments.recipes import Recipe
 
-SHARED, MACHINE = "Workers together", "Machine"
+WHAT, SHARED, MACHINE = "What", "Workers together", "Machine"
 
 
 def option(panel: str, metavar: str, text: str, **limits: Any) -> Any:
@@ -24,6 +26,22 @@ def option(panel: str, metavar: str, text: str, **limits: Any) -> Any:
 
 Scale = Literal["smoke", "small", "paper"]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")]
+StoreFolder = Annotated[
+    Path | None, option(WHAT, "STORE", "Folder of gradsurge prepare, made as the recipe says.")
+]
+RawData = Annotated[
+    Path | None, option(WHAT, "RAW", "Raw data; prepared first. Phantoms need none.")
+]
+StudyFolder = Annotated[
+    Path | None,
+    option(
+        WHAT,
+        "FOLDER",
+        "For runs, records and tables, the same one for all workers; runs/RECIPE-SCALE if left "
+        "out.",
+        callback=lambda path: None if path is None else check_directory(path),
+    ),
+]
 Storage = Annotated[
     str | None,
     option(
@@ -61,6 +79,31 @@ def begin(typed: Mapping[str, Any], command: str) -> int:
         )
     workers: int | None = typed["workers"]
     return default_workers(os.environ, cpu_count()) if workers is None else workers
+
+
+def asked_recipe(typed: Mapping[str, Any]) -> "Recipe":
+    """Return the recipe that was typed, and see that it is told where its cases are but once.
+
+    Raises:
+        ValueError: the recipe is mistaken.
+    """
+    from gradsurge.experiments.recipes import find_recipe, read_recipe
+
+    if typed["store"] is not None and typed["data"] is not None:
+        raise typer.BadParameter("--store and --data: give one of the two")
+    with usage():
+        find_recipe(typed["recipe"])
+    return read_recipe(typed["recipe"], typed["scale"])
+
+
+def folder_of(typed: Mapping[str, Any], recipe: "Recipe") -> Path:
+    """Return the folder of the study."""
+    return typed["out"] or Path("runs") / f"{recipe.name}-{recipe.scale}"
+
+
+def jobs_of(typed: Mapping[str, Any]) -> int:
+    """Return how many processes prepare: one a core; phantoms are made sooner than processes."""
+    return 1 if typed["data"] is None else 0
 
 
 def tell_phantoms(recipe: "Recipe", store: "Store") -> None:

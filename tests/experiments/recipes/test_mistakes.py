@@ -37,6 +37,10 @@ CHANGES = {  # (what is replaced, by what): how the message begins, what it also
         "data.settings.cases: unknown key",
         "known: none",
     ),
+    (
+        'space = { "training.learning_rate" =',
+        'space = { "training.momentum" = [0.9], "training.learning_rate" =',
+    ): ('search.space."training.momentum": is of sgd; ce is trained with adamw', ""),
     (DATA, 'dataset = "nnunet"\nsettings = { fold = -1 }'): (
         "data.settings.fold: expected a whole number of 0 or above, got -1",
         "",

@@ -194,7 +194,7 @@ def test_published_numbers_are_compared_in_their_own_profile(name):
 def test_ours_have_all_losses_and_one_small_grid(name):
     recipe = read_recipe(name)
     assert {v.name for v in recipe.variants if "." not in v.name} == THIRTEEN
-    assert {v.name for v in recipe.variants if v.seeds == 3} == THRICE
+    assert {v.name for v in recipe.variants if v.seeds == 3 and "." not in v.name} == THRICE
     assert {v.seeds for v in recipe.variants if v.name not in THRICE} == {1}
     rates = RATES if name == "phantoms" else RATES[1:]  # the lowest never was best there
     assert recipe.search.space == {"training.learning_rate": Choice(rates)}

@@ -258,6 +258,15 @@ def test_lesions_by_size():
     assert table.blocks[3].published["dice"]["detection"].value == 0.9872
 
 
+def test_only_lesions_of_the_papers_own_sizes_stand_beside_its_numbers():
+    made = recipe(PAIR, {"6": TablePart(PAIR, "kits")})
+    sizes = lesion_rows((2, 4, 5), (1, 3, 5), (0.4, 0.3, 0.2))
+    wider = {**sizes[2], "high": None}  # what the paper divides into large and very large
+    found = {"lesion": {"none": [*sizes[:2], wider]}}
+    table = tables_of([record(name, lesions=found, dimensions=3) for name in PAIR], made, "6")
+    assert [bool(block.published) for block in table.blocks] == [False, True, False]
+
+
 def test_logits():
     means = {"lesion": {"means": [[6.0, -5.0], [-1.0, 3.0]]}}
     made = recipe(PAIR, {"8": TablePart(PAIR, "fives")})

@@ -18,9 +18,12 @@ from gradsurge.experiments.recipes.section import (
 )
 from gradsurge.experiments.recipes.space import Choice, Range, Space
 from gradsurge.experiments.recipes.variant import Variant
+from gradsurge.experiments.runs.presets import PRESETS
+from gradsurge.training import TrainSettings
 
 KEYS = ("kind", "trials", "keep", "seed", "space", "share")
 _MOST_TRIALS = 10_000  # more is a typing error
+_ONLY_OF = {"momentum": "sgd", "betas": "adamw"}
 _ONLY = {"trials": "random", "keep": "random", "share": "grid"}
 
 
@@ -67,10 +70,20 @@ def _check_space(
             raise Mistake(place, "a grid has no ranges; list the values to try")
         if name == SEED:
             raise Mistake(place, "is not searched; variants have seeds")
+        if key in _ONLY_OF and "training.optimiser" not in space:
+            _check_optimiser(place, key, variant, run)
         if part == "training":
             _check_training(place, key, values, variant, run)
         else:
             _check_loss(place, key, values, variant)
+
+
+def _check_optimiser(place: str, key: str, variant: Variant, run: Mapping[str, Any]) -> None:
+    """Raise if what is searched would change nothing."""
+    settings = {**PRESETS[run["preset"]].training, **run["training"], **variant.training}
+    optimiser = settings.get("optimiser", TrainSettings.optimiser)
+    if optimiser != _ONLY_OF[key]:
+        raise Mistake(place, f"is of {_ONLY_OF[key]}; {variant.name} is trained with {optimiser}")
 
 
 def _check_training(

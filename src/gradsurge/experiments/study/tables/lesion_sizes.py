@@ -22,7 +22,12 @@ COLUMNS = (
     Column("ece", "ECE", "lower", 4),
     Column("top_ece", "Top-label ECE", "lower", 4),
 )
-_PUBLISHED = ("small", "large", "very-large")  # the last three sizes of KiTS
+_PUBLISHED = {  # the paper's sizes of KiTS by their edges in mm³
+    (4346.0, 15913.0): "small",
+    (15913.0, 63596.0): "large",
+    (63596.0, None): "very-large",
+}
+_Size = dict[str, Number]
 _CAPTION = (
     "Lesions are connected components of the label. Detection: share with at least one voxel of "
     "p > 1/2 (or of the likeliest class), and of the run's own mask. ECE on the lesions' voxels, "
@@ -40,8 +45,12 @@ def lesion_sizes_table(records: Sequence[Record], recipe: Recipe, table: str = "
     rows = rows_of(records, recipe, table)
     sizes = _sizes(rows)
     blocks = [
-        TableBlock(title, [_row(row, rows, place) for row in rows], _published(recipe, table, back))
-        for place, (title, back) in enumerate(zip(sizes, range(-len(sizes), 0), strict=True))
+        TableBlock(
+            _title(size, unit),
+            [_row(row, rows, place) for row in rows],
+            _published(recipe, table, size),
+        )
+        for place, (size, unit) in enumerate(sizes)
     ]
     return told_table(
         recipe,
@@ -73,29 +82,30 @@ def _number(record: Record, place: int, column: str) -> Number:
     return found
 
 
-def _of_record(record: Record) -> Sequence[dict[str, Number]]:
+def _of_record(record: Record) -> Sequence[_Size]:
     """Return the sizes of the first structure, raw."""
     by_correction = next(iter(record.measured.lesions.values()), {})
     return [dict(row) for row in by_correction.get("none", [])]
 
 
-def _sizes(rows: Sequence[RowRecords]) -> list[str]:
-    """Return a title for each size, of the first record that has lesions."""
+def _sizes(rows: Sequence[RowRecords]) -> list[tuple[_Size, str]]:
+    """Return each size of the first record that has lesions, and its unit."""
     for record in (record for row in rows for record in row.records):
         unit = {2: "mm²", 3: "mm³"}[record.measured.dimensions]
         if found := _of_record(record):
-            return [_title(row, unit) for row in found]
+            return [(size, unit) for size in found]
     return []
 
 
-def _title(row: dict[str, Number], unit: str) -> str:
-    low, high, count = row["low"] or 0.0, row["high"], int(row["count"] or 0)
+def _title(size: _Size, unit: str) -> str:
+    low, high, count = size["low"] or 0.0, size["high"], int(size["count"] or 0)
     span = f"from {low:g} {unit}" if high is None else f"{low:g} to {high:g} {unit}"
     return f"{span} ({count} lesions)"
 
 
-def _published(recipe: Recipe, table: str, back: int) -> Mapping[str, Mapping[str, Cell]]:
-    """Return the paper's cells of a size counted from the largest; nothing for other data."""
-    if recipe.tables[table].published is None or -back > len(_PUBLISHED):
+def _published(recipe: Recipe, table: str, size: _Size) -> Mapping[str, Mapping[str, Cell]]:
+    """Return the paper's cells of the same size; nothing for other sizes, or other data."""
+    block = _PUBLISHED.get((size["low"] or 0.0, size["high"]))
+    if recipe.tables[table].published is None or block is None:
         return {}
-    return published_table(6).blocks[_PUBLISHED[back]].cells
+    return published_table(6).blocks[block].cells
