@@ -74,7 +74,7 @@ def volume_agreement(study: StudyRecords, base: str) -> list[VolumeAgreement]:
 
 
 def _agreement(line: Line, structure: str) -> Agreement | None:
-    pairs = []
+    pairs: list[tuple[float | None, float | None]] = []
     for record in line.records:
         volumes = record.measured.volumes.get(structure, {})
         expected = volumes.get("expected", {}).get(line.name.correction, [])
