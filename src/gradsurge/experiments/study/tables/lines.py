@@ -119,7 +119,7 @@ def about_tests(tests: Sequence[PairedTest], view: View) -> str:
     over = sorted({test.over for test in made})
     fewest, most = min(t.pairs for t in made), max(t.pairs for t in made)
     pairs = f"{most}" if fewest == most else f"{fewest} to {most}"
-    runs = ", values of a case averaged over runs" if "cases" in over else ""
+    runs = " taken as independent, values averaged over runs" if "cases" in over else ""
     single = "" if view.profile == "paper" else " of the scores of single cases, not pooled ones,"
     return (
         f"Star: better than the same loss without surgery by Wilcoxon's signed-rank test{single} "
