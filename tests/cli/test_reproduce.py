@@ -51,10 +51,15 @@ def test_a_dry_run_tells_runs_time_and_published_numbers(run, tmp_path):
     for word in ("dice-surgery.n1000", "0 of 25", "days", "0.3118", "87.84"):
         assert word in result.stdout
     assert "(a guess for one GPU: nothing" in result.stdout
-    assert "(a guess for two cores: nothing" in run("isles", "--dry-run").stdout
+    ours = run("isles", "--dry-run").stdout
+    assert "(a guess for two cores: nothing" in ours
+    seeds = ", ".join(f"the best point, seed {seed}" for seed in range(3))
+    assert f"\ndice: lr0.003_tried, lr0.01_tried, {seeds}\n" in ours
     assert list(tmp_path.iterdir()) == []
     told = json.loads(run("fives", "--table", 1, "--dry-run", "--json").stdout)
     assert told["missing"] == 11 * 25  # the five best are among them
+    assert told["variants"][0]["to_train"] == [f"trial_{n:03d}" for n in range(25)]
+    assert "dice-surgery: trial_000, trial_001, ... trial_024" in result.stdout
     assert told["minutes"] == pytest.approx(11 * 25 * 250_000 * told["seconds_a_step"] / 60)
     assert told["folder"] == "runs/fives-paper"
 

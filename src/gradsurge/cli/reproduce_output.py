@@ -1,6 +1,7 @@
 """What ``gradsurge reproduce`` prints and writes."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from rich.table import Table
 if TYPE_CHECKING:
     from gradsurge.experiments.recipes import Recipe
     from gradsurge.experiments.study import Overview, Reproduction
+
+_FEW = 6  # names on a line
 
 
 def print_overview(
@@ -33,6 +36,9 @@ def print_overview(
         steps = str(one.steps or one.try_steps)
         table.add_row(one.variant.name, tried, runs, str(one.missing), steps, left)
     Console().print(table)
+    for one in overview.variants:
+        if one.missing:
+            typer.echo(f"{one.variant.name}: {_shortened(one.to_train)}")
     pace, trained = overview.pace, overview.unmeasured
     measured = f" Trained and yet to be measured: {trained}." if trained else ""
     typer.echo(
@@ -40,6 +46,16 @@ def print_overview(
         f"training for one process at {pace.seconds:.2g} s a step ({pace.source}); validating and "
         f"measuring come on top.{measured} Tables: {', '.join(asked.tables)}."
     )
+
+
+def _shortened(names: Sequence[str]) -> str:
+    """Return names in one line, of many the first and the last.
+
+    >>> _shortened([f"trial_{n:03d}" for n in range(25)]), _shortened(["lr0.01", "lr0.01_seed1"])
+    ('trial_000, trial_001, ... trial_024', 'lr0.01, lr0.01_seed1')
+    """
+    few = names if len(names) <= _FEW else (*names[:2], f"... {names[-1]}")
+    return ", ".join(few)
 
 
 def in_words(minutes: float) -> str:
@@ -125,6 +141,7 @@ def _overview_to_json(
                 "unmeasured": one.unmeasured,
                 "steps": one.steps or one.try_steps,
                 "missing": one.missing,
+                "to_train": list(one.to_train),
             }
             for one in overview.variants
         ],

@@ -27,6 +27,7 @@ class VariantOverview:
         runs_done: of them: measured, or trained where nothing is measured.
         unmeasured: trained and yet to be measured.
         steps: of one such training; 0 where they are those of the search.
+        to_train: names of the trainings that are still to be done, in their order.
     """
 
     variant: Variant
@@ -37,22 +38,18 @@ class VariantOverview:
     runs_done: int
     unmeasured: int
     steps: int
+    to_train: tuple[str, ...]
 
     @property
     def missing(self) -> int:
-        """Trainings that are still to be done."""
-        # Where the runs of tables are those of the search, nothing more is trained for them.
-        return self.tries - self.tries_done + (self._untrained if self.steps else 0)
+        """How many trainings are still to be done."""
+        return len(self.to_train)
 
     @property
     def missing_steps(self) -> int:
         """Steps of them."""
-        tries = (self.tries - self.tries_done) * self.try_steps
-        return tries + self._untrained * self.steps
-
-    @property
-    def _untrained(self) -> int:
-        return self.runs - self.runs_done - self.unmeasured
+        tries = self.tries - self.tries_done
+        return tries * self.try_steps + (self.missing - tries) * self.steps
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,10 @@ class _Look:
         number = 0 if only_search else self._number(variant)
         runs = plan.runs(variant)[:number]
         open_ones = [run for run in runs if not self._is_done(run, in_tables)]
-        steps = self._steps(variant)
+        untrained = [run.name for run in open_ones if not self._is_trained(variant, run.name)]
+        steps, keeps = self._steps(variant), plan.protocol.keeps_tries(variant)
+        if not runs:  # which of the points is the best is not known yet
+            untrained = [f"the best point, seed {seed}" for seed in range(number)]
         return VariantOverview(
             variant=variant,
             tries=len(own),
@@ -127,7 +127,9 @@ class _Look:
             runs=number,
             runs_done=len(runs) - len(open_ones),
             unmeasured=sum(self._is_trained(variant, run.name) for run in open_ones),
-            steps=0 if plan.protocol.keeps_tries(variant) else steps,
+            steps=0 if keeps else steps,
+            # Where the runs of tables are those of the search, nothing more is trained for them.
+            to_train=(*(n for n in names if n not in tried), *([] if keeps else untrained)),
         )
 
     def _is_done(self, run: PlannedRun, in_tables: bool) -> bool:
