@@ -6,10 +6,11 @@ from typing import Any
 from gradsurge.data.augmentation import AUGMENTATIONS
 from gradsurge.data.patches import PatchSettings
 from gradsurge.experiments.recipes.kinds import kinds_of
+from gradsurge.experiments.recipes.recipe_network import plan_recipe_network
 from gradsurge.experiments.recipes.section import Mistake, Section, refusal
 from gradsurge.experiments.runs.planning import RunRequest
 from gradsurge.experiments.runs.presets import PRESETS, find_preset
-from gradsurge.models import MODELS, plan_model, round_patch
+from gradsurge.models import MODELS
 from gradsurge.models.primus import SIZES, plan_primus
 from gradsurge.models.residual_unet_plan import plan_residual_unet
 from gradsurge.training import TrainSettings
@@ -86,12 +87,8 @@ def _check_model(section: Section, run: Mapping[str, Any], axes: int) -> None:
     name = run.get("model") or preset.model
     plan = plan_primus if name in SIZES else plan_residual_unet
     options = section.section("model_options", kinds_of(plan, "size", "patch", "spacing"))
-    of_preset = preset.model_options.get(axes, {}) if name == preset.model else {}
-    chosen = {**of_preset, **options.content}
     try:
-        patch = run.get("patch") or preset.patch.get(axes)
-        patch = patch or round_patch(name, (64,) * axes, **chosen)
-        plan_model(name, 1, 2, patch, **chosen)
+        plan_recipe_network(run, axes)
     except (ValueError, TypeError) as error:
         said = str(error)
         if said.startswith("patch: ") and "patch" in run:

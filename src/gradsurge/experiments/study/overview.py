@@ -11,6 +11,7 @@ from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.planned_run import PlannedRun
 from gradsurge.experiments.study.protocol import Protocol
 from gradsurge.experiments.study.run_pace import Pace, pace_of
+from gradsurge.experiments.study.step_guess import guessed_pace
 from gradsurge.experiments.study.study_plan import StudyPlan
 
 
@@ -98,7 +99,7 @@ def overview_of(recipe: Recipe, protocol: Protocol, folder: Path) -> Overview:
         look.of(variant, in_tables=variant.name in measured, only_search=variant not in variants)
         for variant in every.values()
     ]
-    return Overview(found, pace_of(folder, plan.records.all(), recipe.run.get("preset", "quick")))
+    return Overview(found, pace_of(folder, plan.records.all()) or guessed_pace(recipe))
 
 
 @dataclass(frozen=True)

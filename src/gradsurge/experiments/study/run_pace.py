@@ -1,4 +1,4 @@
-"""How long trainings take: of those that are there, or, said to be one, by a guess."""
+"""How long trainings take, as those tell that are there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,6 @@ from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.record import Record
 from gradsurge.training.observers import read_metrics
 
-_QUICK = "quick"
-
 
 @dataclass(frozen=True)
 class Pace:
@@ -19,11 +17,6 @@ class Pace:
 
     seconds: float
     source: str
-
-
-# Small nets are meant for any machine, everything else is not.
-_GUESS_QUICK = Pace(0.2, "a guess for two cores: nothing was trained here yet")
-_GUESS = Pace(0.6, "a guess for one GPU: nothing was trained here yet")
 
 
 def seconds_of(folder: Path) -> float | None:
@@ -38,15 +31,14 @@ def validations_of(folder: Path) -> list[list[float]]:
     return [[line["step"], line["dice"]] for line in looks if line.get("dice") is not None]
 
 
-def pace_of(study: Path, records: Sequence[Record], preset: str) -> Pace:
-    """Return how long a step takes in a study.
+def pace_of(study: Path, records: Sequence[Record]) -> Pace | None:
+    """Return how long a step takes in a study; None if there is nothing to tell.
 
-    The median over the runs in its folder; where there is none, over its records; else a guess.
+    The median over the runs in its folder; where there is none, over its records.
 
     Args:
         study: its folder.
         records: of it.
-        preset: of the recipe's runs.
     """
     # Medians: a step during which the machine slept says nothing of the others.
     runs = [median(_step_seconds(folder) or [0.0]) for folder in (study / RUNS).glob("*/*")]
@@ -55,7 +47,7 @@ def pace_of(study: Path, records: Sequence[Record], preset: str) -> Pace:
     kept = [_of_record(record) for record in records]
     if told := [seconds for seconds in kept if seconds]:
         return Pace(median(told), f"as told by {len(told)} records, perhaps of another machine")
-    return _GUESS_QUICK if preset == _QUICK else _GUESS
+    return None
 
 
 def _step_seconds(folder: Path) -> list[float]:

@@ -1,0 +1,36 @@
+"""The network of a recipe, as far as it is known without a store."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gradsurge.experiments.runs.presets import PRESETS
+from gradsurge.models import ModelConfig, plan_model, round_patch
+
+
+def plan_recipe_network(run: Mapping[str, Any], axes: int) -> ModelConfig:
+    """Return the network for one channel and two classes, on the recipe's patch or a usual one.
+
+    Args:
+        run: of the recipe.
+        axes: of the data.
+
+    Raises:
+        ValueError, TypeError: its options do not go together.
+    """
+    preset = PRESETS[run["preset"]]
+    name = run.get("model") or preset.model
+    # Sizes of one kind of network mean nothing to another.
+    of_preset = preset.model_options.get(axes, {}) if name == preset.model else {}
+    options = {**of_preset, **run.get("model_options", {})}
+    patch = run.get("patch") or preset.patch.get(axes)
+    if patch is None:
+        side = round(preset.voxels[axes] ** (1 / axes))
+        patch = round_patch(name, (side,) * axes, **options)
+    return plan_model(name, 1, 2, tuple(patch), **options)
+
+
+def recipe_batch(run: Mapping[str, Any], axes: int) -> int:
+    """Return the patches in a batch."""
+    preset = PRESETS[run["preset"]]
+    patches = {"batch": preset.batch[axes], **preset.patches, **run.get("patches", {})}
+    return int(patches["batch"]) * int(run.get("training", {}).get("accumulate", 1))
