@@ -89,7 +89,7 @@ def draw(curves: Sequence[OptimiserCurve]) -> Figure:
         for curve in (c for c in curves if c.optimiser == optimiser):
             _draw_run(grid[:, column], curve, losses.index(curve.loss))
         grid[0, column].set_title(optimiser)
-        grid[0, column].legend(*_one_a_label(grid[0, column]), loc="upper right")
+        grid[0, column].legend(*_one_a_label(grid[0, column]), loc="best")
         grid[-1, column].set_xlabel("step")
         grid[-1, column].set_xlim(left=0)
     for axis, title in zip(grid[:, 0], ROWS.values(), strict=True):
