@@ -1,4 +1,4 @@
-"""What the figure commands share: where they write, how they tell, how they fail."""
+"""What the figure commands share: where they write, and how they tell."""
 
 import json
 from collections.abc import Mapping, Sequence

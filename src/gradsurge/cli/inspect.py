@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradsurge.cli.output import fail, progress_bar
+from gradsurge.cli.output import mistakes_in_one_line, progress_bar
 
 if TYPE_CHECKING:
     from gradsurge.data.store.summary import Summary
@@ -34,10 +34,8 @@ def inspect(
         from gradsurge.data.store import Store
         from gradsurge.data.store.summary import summarise
 
-        try:
+        with mistakes_in_one_line():
             opened = Store.open(store)
-        except ValueError as error:
-            fail(error)
         bar.update(task, total=len(opened.cases) + 1)
         found = summarise(opened, check=check, on_case=lambda _: bar.update(task, advance=1))
         if sheet is not None:

@@ -1,4 +1,4 @@
-"""What commands share about where they write and what they show while working."""
+"""What commands share: where they write, what they show while working, how they fail."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from gradsurge.cli.search_words import without_passwords
+from gradsurge.cli.typed_secrets import without_passwords
 
 
 def check_directory(path: Path) -> Path:

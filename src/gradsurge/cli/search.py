@@ -8,10 +8,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from gradsurge.cli.completion import LOSSES, RECIPES, one_of
 from gradsurge.cli.search_status import show_status
-from gradsurge.cli.search_words import without_passwords
 from gradsurge.cli.search_work import search_as_asked
+from gradsurge.cli.typed_secrets import without_passwords
 from gradsurge.cli.worker_options import (
     SHARED,
+    WHAT,
     AsJson,
     Device,
     RawData,
@@ -41,7 +42,7 @@ class _Unnamed(TyperCommand):
     context_class = _PathOfGroup
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        needed = "RECIPE --loss NAME [--store STORE] [OPTIONS]"
+        needed = "RECIPE --loss NAME [OPTIONS]"
         formatter.write_usage(ctx.command_path, needed)
         formatter.write_usage(ctx.command_path, "status [FOLDER] [OPTIONS]", "   or: ")
 
@@ -85,9 +86,10 @@ def run(
     ],
     loss: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="Variant of the recipe: dice-surgery, ce+dice, ...",
+        option(
+            WHAT,
+            "NAME",
+            "Variant of the recipe: dice-surgery, ce+dice, ...",
             autocompletion=one_of(*LOSSES),
         ),
     ],
@@ -96,11 +98,9 @@ def run(
     out: StudyFolder = None,
     trials: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Points; more than before extend the search.", min=1, max=10_000
-        ),
+        option(WHAT, "N", "Points; more than before extend the search.", min=1, max=10_000),
     ] = None,
-    scale: Annotated[Scale, typer.Option(metavar="NAME", help="smoke, small or paper.")] = "paper",
+    scale: Annotated[Scale, option(WHAT, "NAME", "smoke, small or paper.")] = "paper",
     as_json: AsJson = False,
     storage: Storage = None,
     grace: Annotated[

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from gradsurge.cli.output import fail
+from gradsurge.cli.output import mistakes_in_one_line
 from gradsurge.cli.search_output import studies_table
 
 if TYPE_CHECKING:
@@ -22,13 +22,11 @@ _EVERY_LOG = 30.0  # seconds between two tables in a log
 
 def show_status(folder: Path | None, storage: str | None, *, watch: bool, as_json: bool) -> None:
     """Print how the studies of a folder or a storage stand; a mistake is one line, exit code 1."""
-    try:
+    with mistakes_in_one_line():
         if watch:
             _watch(folder, storage)
             return
         found = _read(folder, storage)
-    except ValueError as error:
-        fail(error)
     if as_json:
         typer.echo(json.dumps([status.to_json() for status in found], indent=2))
     else:

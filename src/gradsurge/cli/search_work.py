@@ -77,8 +77,10 @@ def _join_and_work(typed: Mapping[str, Any]) -> tuple["WorkerEnd", "StudyStatus"
 
 
 def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
+    from gradsurge.cli.reproduce_progress import StudyLines
     from gradsurge.experiments.search import TrialRuns, join_study, journal_of, points_of
     from gradsurge.experiments.study import check_entry, enter_study, study_store
+    from gradsurge.experiments.study.study_folder import check_study
     from gradsurge.report.figures import early_looks
     from gradsurge.training.observers import TensorBoard, make_progress
 
@@ -87,7 +89,10 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
     with usage():
         variant = recipe.variant(typed["loss"])
     out = folder_of(typed, recipe)
-    store = study_store(recipe, out, typed["store"], typed["data"], jobs=jobs_of(typed))
+    # What cannot be is refused before anything is prepared.
+    check_study(out, recipe)
+    first = points_of(recipe, variant, typed["trials"])[0]
+    store = study_store(recipe, out, typed["store"], typed["data"], StudyLines(0), jobs_of(typed))
     check_entry(out, recipe, store)
     runs = TrialRuns(
         recipe,
@@ -102,7 +107,7 @@ def _prepare(typed: Mapping[str, Any]) -> tuple["Study", "TrialRuns"]:
         on_stage=lambda text: typer.echo(text, err=True),
     )
     # What no trial could be trained with is refused before a study is made of it.
-    runs.plan(0, points_of(recipe, variant, typed["trials"])[0])
+    runs.plan(0, first)
     tell_phantoms(recipe, store)
     storage = typed["storage"] or journal_of(out)
     joined = join_study(recipe, variant, out, storage, typed["trials"])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gradsurge.cli.output import check_directory, fail, progress_bar
+from gradsurge.cli.output import check_directory, mistakes_in_one_line, progress_bar
 from gradsurge.cli.train_output import print_runs
 
 
@@ -37,10 +37,8 @@ def show(
     with progress_bar("reading", total=2) as (bar, task):
         from gradsurge.experiments.runs.history import read_history
 
-        try:
+        with mistakes_in_one_line():
             found = [read_history(run) for run in runs]
-        except ValueError as error:
-            fail(error)
         bar.update(task, description="drawing", advance=1)
         from gradsurge.report.figures import training_curves
 

@@ -85,7 +85,8 @@ def _plan(typed: Mapping[str, Any]) -> "RunConfig":
     from gradsurge.data.store import Store
     from gradsurge.experiments.runs import plan_run
 
-    return plan_run(Store.open(typed["store"]), request_of(typed))
+    request = request_of(typed)
+    return plan_run(Store.open(typed["store"]), request)
 
 
 def _run(config: "RunConfig", typed: Mapping[str, Any]) -> "RunResult":

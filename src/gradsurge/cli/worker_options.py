@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from gradsurge.cli.output import check_directory, usage
-from gradsurge.cli.search_words import command_again
+from gradsurge.cli.typed_secrets import command_again
 from gradsurge.experiments.threads import limit_threads
 
 if TYPE_CHECKING:

@@ -318,3 +318,16 @@ def test_a_wheel_has_its_recipes_inside(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "files", lambda name: package)
     assert shipped_recipes() == ("discs",)
     assert read_recipe("discs").file == package / "recipes" / "discs.toml"
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        '"training.optimiser" = ["sgd", "adamw"], "training.momentum" = [0.9]',
+        '"training.betas" = [[0.9, 0.98]]',
+    ],
+)
+def test_what_some_point_uses_may_be_searched(tmp_path, space):
+    rate = '"training.learning_rate" ='
+    text = SMALL.replace(rate, f"{space}, {rate}", 1)
+    assert len(read_recipe(str(written(tmp_path, text))).search.space) > 1

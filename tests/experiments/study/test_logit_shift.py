@@ -32,3 +32,8 @@ def test_beside_cross_entropy_it_is_what_the_method_says_of_the_sum():
     rates, entropy = torch.tensor([[0.0, 1.0], [3.0, 0.0]]), torch.tensor([[0.5, 0.5]])
     found = logit_shift(Equilibrium.from_rates(rates, entropy))
     assert found == pytest.approx([np.log(3.5 / 1.5)], rel=1e-6)
+
+
+def test_a_structure_that_is_out_of_the_question_has_no_shift():
+    rates = torch.tensor([[0.0, 0.0], [3.0, 0.0]])
+    assert logit_shift(Equilibrium.from_rates(rates)) == []

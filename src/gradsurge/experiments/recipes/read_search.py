@@ -23,7 +23,7 @@ from gradsurge.training import TrainSettings
 
 KEYS = ("kind", "trials", "keep", "seed", "space", "share")
 _MOST_TRIALS = 10_000  # more is a typing error
-_ONLY_OF = {"momentum": "sgd", "betas": "adamw"}
+_ONLY_OF = {"training.momentum": "sgd", "training.betas": "adamw"}
 _ONLY = {"trials": "random", "keep": "random", "share": "grid"}
 
 
@@ -58,6 +58,8 @@ def check_search(search: Search, variants: Sequence[Variant], run: Mapping[str, 
         places = {"search": search.space, f"variants.{dotted(searched.name)}": searched.space}
         for path, space in places.items():
             _check_space(f"{path}.space", space, search.kind, variant, run)
+        if variant is searched:
+            _check_optimiser(places, variant, run)
 
 
 def _check_space(
@@ -70,20 +72,23 @@ def _check_space(
             raise Mistake(place, "a grid has no ranges; list the values to try")
         if name == SEED:
             raise Mistake(place, "is not searched; variants have seeds")
-        if key in _ONLY_OF and "training.optimiser" not in space:
-            _check_optimiser(place, key, variant, run)
         if part == "training":
             _check_training(place, key, values, variant, run)
         else:
             _check_loss(place, key, values, variant)
 
 
-def _check_optimiser(place: str, key: str, variant: Variant, run: Mapping[str, Any]) -> None:
+def _check_optimiser(places: Mapping[str, Space], variant: Variant, run: Mapping[str, Any]) -> None:
     """Raise if what is searched would change nothing."""
     settings = {**PRESETS[run["preset"]].training, **run["training"], **variant.training}
-    optimiser = settings.get("optimiser", TrainSettings.optimiser)
-    if optimiser != _ONLY_OF[key]:
-        raise Mistake(place, f"is of {_ONLY_OF[key]}; {variant.name} is trained with {optimiser}")
+    possible = {settings.get("optimiser", TrainSettings.optimiser)}
+    for space in places.values():
+        if "training.optimiser" in space:
+            possible = set(space["training.optimiser"].samples)
+    for path, name in ((path, name) for path, space in places.items() for name in space):
+        if name in _ONLY_OF and _ONLY_OF[name] not in possible:
+            trained = f"{variant.name} is trained with {' or '.join(sorted(possible))}"
+            raise Mistake(f"{path}.space.{dotted(name)}", f"is of {_ONLY_OF[name]}; {trained}")
 
 
 def _check_training(

@@ -29,8 +29,8 @@ def plan_recipe_network(run: Mapping[str, Any], axes: int) -> ModelConfig:
     return plan_model(name, 1, 2, tuple(patch), **options)
 
 
-def recipe_batch(run: Mapping[str, Any], axes: int) -> int:
-    """Return the patches in a batch."""
+def patches_of_step(run: Mapping[str, Any], axes: int) -> int:
+    """Return how many patches a step learns from: those of a batch, times the batches."""
     preset = PRESETS[run["preset"]]
     patches = {"batch": preset.batch[axes], **preset.patches, **run.get("patches", {})}
     return int(patches["batch"]) * int(run.get("training", {}).get("accumulate", 1))

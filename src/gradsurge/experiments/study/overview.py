@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from gradsurge.experiments.recipes import Recipe, Variant
@@ -28,7 +29,8 @@ class VariantOverview:
         runs_done: of them: measured, or trained where nothing is measured.
         unmeasured: trained and yet to be measured.
         steps: of one such training; 0 where they are those of the search.
-        to_train: names of the trainings that are still to be done, in their order.
+        to_train: names of the trainings that are still to be done, in their order; "best_seed0" of
+            a point that is not known yet.
     """
 
     variant: Variant
@@ -55,10 +57,22 @@ class VariantOverview:
 
 @dataclass(frozen=True)
 class Overview:
-    """All variants that the tables need, and the pace they are trained at."""
+    """All variants that the tables need, and the pace they are trained at.
+
+    Attributes:
+        variants: with what is there of them.
+        recipe: of the study.
+        told: the pace of what was trained already, if anything was.
+    """
 
     variants: Sequence[VariantOverview]
-    pace: Pace
+    recipe: Recipe
+    told: Pace | None
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How long a step takes; a guess, which takes seconds to make, where nothing tells."""
+        return self.told or guessed_pace(self.recipe)
 
     @property
     def missing(self) -> int:
@@ -99,7 +113,7 @@ def overview_of(recipe: Recipe, protocol: Protocol, folder: Path) -> Overview:
         look.of(variant, in_tables=variant.name in measured, only_search=variant not in variants)
         for variant in every.values()
     ]
-    return Overview(found, pace_of(folder, plan.records.all()) or guessed_pace(recipe))
+    return Overview(found, recipe, pace_of(folder, plan.records.all()))
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,7 @@ class _Look:
         untrained = [run.name for run in open_ones if not self._is_trained(variant, run.name)]
         steps, keeps = self._steps(variant), plan.protocol.keeps_tries(variant)
         if not runs:  # which of the points is the best is not known yet
-            untrained = [f"the best point, seed {seed}" for seed in range(number)]
+            untrained = [f"best_seed{seed}" for seed in range(number)]
         return VariantOverview(
             variant=variant,
             tries=len(own),

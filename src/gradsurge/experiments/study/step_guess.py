@@ -5,7 +5,8 @@ from typing import Any
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.recipes.read_data import dimensions_of
-from gradsurge.experiments.recipes.recipe_network import plan_recipe_network, recipe_batch
+from gradsurge.experiments.recipes.recipe_network import patches_of_step, plan_recipe_network
+from gradsurge.experiments.runs.presets import PRESETS
 from gradsurge.experiments.study.run_pace import Pace
 
 # Operations a second that networks of this kind come to. Our own studies on two cores had 14 to
@@ -15,14 +16,19 @@ _TWO_CORES, _ONE_GPU = 3e10, 1e13
 
 def guessed_pace(recipe: Recipe) -> Pace:
     """Return the time of a step, said to be a guess."""
-    patch = recipe.run.get("patch")
-    axes = len(patch) if patch else dimensions_of(recipe.data) or 3
-    operations = step_operations(recipe.run, axes)
+    operations = step_operations(recipe.run, _axes(recipe))
     # Small nets are meant for any machine, everything else is not.
     small = recipe.run["preset"] == "quick"
     machine, rate = ("two cores", _TWO_CORES) if small else ("one GPU", _ONE_GPU)
     about = f"{operations:.2g} operations a step; nothing was trained here yet"
     return Pace(operations / rate, f"a guess for {machine}: {about}")
+
+
+def _axes(recipe: Recipe) -> int:
+    """Return the axes of the data, as the patch, the data set or else the preset tells."""
+    patch = recipe.run.get("patch", ())
+    of_preset = next(iter(PRESETS[recipe.run["preset"]].patch), 3)
+    return len(patch) or dimensions_of(recipe.data) or of_preset
 
 
 def step_operations(run: Mapping[str, Any], axes: int) -> int:
@@ -40,7 +46,7 @@ def step_operations(run: Mapping[str, Any], axes: int) -> int:
     config = plan_recipe_network(run, axes)
     with torch.device("meta"):  # shapes alone: nothing is computed
         network = make_model(config)
-        image = torch.empty(recipe_batch(run, axes), 1, *config.patch)
+        image = torch.empty(patches_of_step(run, axes), 1, *config.patch)
     with FlopCounterMode(display=False) as counter:
         outputs = network(image)
         every = outputs if isinstance(outputs, list) else [outputs]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -77,12 +78,13 @@ def _agreement(line: Line, structure: str) -> Agreement | None:
     pairs: list[tuple[float | None, float | None]] = []
     for record in line.records:
         volumes = record.measured.volumes.get(structure, {})
-        expected = volumes.get("expected", {}).get(line.name.correction, [])
-        pairs += zip(volumes["true"] if expected else [], expected, strict=True)
+        if line.name.correction in volumes.get("expected", {}):
+            expected = volumes["expected"][line.name.correction]
+            pairs += zip(volumes["true"], expected, strict=True)
     known = [pair for pair in pairs if None not in pair]
     truths, estimates = ([pair[at] for pair in known] for at in (0, 1))
     told = agreement(estimates, truths)
     if not told:
         return None
-    limits = {name: float(told[name] or 0.0) for name in ("bias", "low", "high")}
-    return Agreement(np.array(truths), np.array(estimates), **limits)
+    bias, low, high = (cast("float", told[name]) for name in ("bias", "low", "high"))
+    return Agreement(np.array(truths), np.array(estimates), bias, low, high)

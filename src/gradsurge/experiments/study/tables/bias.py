@@ -56,11 +56,10 @@ def _row(row: RowRecords) -> TableRow:
 
 
 def _number(record: Record, column: str) -> Number:
-    shifts = record.validation.get("shifts")  # records of before have none
-    if not shifts:
-        return None
-    if column == "rest":
-        foreseen = shifts.get("equilibrium", [0.0])
-        return fmean(shifts["bias"]) - fmean(foreseen)
-    found = record.validation["temperature"] if column == "temperature" else shifts.get(column)
-    return fmean(found) if found else None
+    # Records of before have none of these.
+    told = {"temperature": record.validation.get("temperature")}
+    told |= record.validation.get("shifts", {})
+    if column != "rest":
+        return fmean(found) if (found := told.get(column)) else None
+    fitted, foreseen = told.get("bias"), told.get("equilibrium", [0.0])
+    return fmean(fitted) - fmean(foreseen) if fitted and foreseen else None

@@ -1,7 +1,10 @@
 """Table 6: detection and calibration of lesions by size."""
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
+from gradsurge.calibration import KITS_EDGES_MM3
 from gradsurge.experiments.published import published_table
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Cell, Column, ResultTable, TableBlock, TableRow
@@ -22,11 +25,7 @@ COLUMNS = (
     Column("ece", "ECE", "lower", 4),
     Column("top_ece", "Top-label ECE", "lower", 4),
 )
-_PUBLISHED = {  # the paper's sizes of KiTS by their edges in mm³
-    (4346.0, 15913.0): "small",
-    (15913.0, 63596.0): "large",
-    (63596.0, None): "very-large",
-}
+_PUBLISHED = dict(zip(pairwise(KITS_EDGES_MM3[1:]), ("small", "large", "very-large"), strict=True))
 _Size = dict[str, Number]
 _CAPTION = (
     "Lesions are connected components of the label. Detection: share with at least one voxel of "
@@ -105,7 +104,8 @@ def _title(size: _Size, unit: str) -> str:
 
 def _published(recipe: Recipe, table: str, size: _Size) -> Mapping[str, Mapping[str, Cell]]:
     """Return the paper's cells of the same size; nothing for other sizes, or other data."""
-    block = _PUBLISHED.get((size["low"] or 0.0, size["high"]))
+    high = math.inf if size["high"] is None else size["high"]
+    block = _PUBLISHED.get((size["low"] or 0.0, high))
     if recipe.tables[table].published is None or block is None:
         return {}
     return published_table(6).blocks[block].cells
