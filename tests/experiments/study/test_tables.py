@@ -66,6 +66,17 @@ def test_the_bias_that_is_left_after_the_closed_form():
     assert set(found["ce"].values()) == {None}
 
 
+def test_a_surgery_is_compared_with_the_only_row_of_its_loss():
+    names = ["dice.short", "dice-surgery.from60"]
+    made = recipe(names, {"schedule": names})
+    table = tables_of([record(name) for name in names], made, "schedule")
+    assert rows(table)["dice-surgery.from60"].base == "dice.short"
+    several = ["dice.short", "dice.long", "dice-surgery.from60"]
+    made = recipe(several, {"schedule": several})
+    table = tables_of([record(name) for name in several], made, "schedule")
+    assert rows(table)["dice-surgery.from60"].base is None
+
+
 def test_the_active_region():
     made = recipe(["dice"], {"4": ["dice"]})
     table = tables_of([record(value=0.1)], made, "4")

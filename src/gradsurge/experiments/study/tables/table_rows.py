@@ -54,14 +54,16 @@ def rows_of(records: Sequence[Record], recipe: Recipe, table: str) -> list[RowRe
 def base_of(row: RowRecords, rows: Iterable[RowRecords]) -> RowRecords | None:
     """Return the row of the same loss without surgery; None if there is none in the table.
 
-    Of "dice-surgery.sgd" that is "dice.sgd", and where there is none, "dice".
+    Of "dice-surgery.sgd" that is "dice.sgd", and where there is none, "dice", or else the only row
+    of that loss, such as "dice.short".
     """
     if not row.variant.loss.endswith(SURGERY):
         return None
     loss = row.variant.loss.removesuffix(SURGERY)
     _, point, special = row.variant.name.partition(".")
-    by_name = {other.variant.name: other for other in rows}
-    return by_name.get(f"{loss}{point}{special}") or by_name.get(loss)
+    by_name = {other.variant.name: other for other in rows if other.variant.loss == loss}
+    only = next(iter(by_name.values())) if len(by_name) == 1 else None
+    return by_name.get(f"{loss}{point}{special}") or by_name.get(loss) or only
 
 
 def group_of(variant: Variant) -> str:
