@@ -229,7 +229,7 @@ def test_stopped_within_an_import_it_imports_nothing(monkeypatch, capsys):
 
 def test_help_and_hints_name_what_is_typed(run):
     shown = " ".join(run("search", "--help").stdout.split())
-    assert "gradsurge search RECIPE --loss NAME --store STORE --out FOLDER [OPTIONS]" in shown
+    assert "gradsurge search RECIPE --loss NAME [OPTIONS]" in shown
     assert "or: gradsurge search status [FOLDER] [OPTIONS]" in shown
     assert "search run" not in shown
     one_line(run("search"), 2, "(see gradsurge search --help)")
