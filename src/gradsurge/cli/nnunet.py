@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gradsurge.cli.nnunet_output import print_installed, print_status, print_uninstalled
-from gradsurge.cli.output import fail
+from gradsurge.cli.output import fail, mistakes_in_one_line
 
 nnunet = typer.Typer(help="Train nnU-Net with surgery: -tr nnUNetTrainerSurgery.")
 
@@ -76,9 +76,8 @@ def status(
 @contextmanager
 def _told_in_a_line() -> Iterator[None]:
     try:
-        yield
-    except ValueError as error:
-        fail(error)
+        with mistakes_in_one_line():
+            yield
     except OSError as error:
         reason = error.strerror or str(error)
         instead = "use gradsurge nnunet install --print-env, which writes nothing"

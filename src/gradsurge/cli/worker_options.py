@@ -92,8 +92,8 @@ def asked_recipe(typed: Mapping[str, Any]) -> "Recipe":
     if typed["store"] is not None and typed["data"] is not None:
         raise typer.BadParameter("--store and --data: give one of the two")
     with usage():
-        find_recipe(typed["recipe"])
-    return read_recipe(typed["recipe"], typed["scale"])
+        file = find_recipe(typed["recipe"])
+    return read_recipe(str(file), typed["scale"])
 
 
 def folder_of(typed: Mapping[str, Any], recipe: "Recipe") -> Path:

@@ -19,9 +19,7 @@ def plan_recipe_network(run: Mapping[str, Any], axes: int) -> ModelConfig:
     """
     preset = PRESETS[run["preset"]]
     name = run.get("model") or preset.model
-    # Sizes of one kind of network mean nothing to another.
-    of_preset = preset.model_options.get(axes, {}) if name == preset.model else {}
-    options = {**of_preset, **run.get("model_options", {})}
+    options = preset.options_of(name, axes, run.get("model_options", {}))
     patch = run.get("patch") or preset.patch.get(axes)
     if patch is None:
         side = round(preset.voxels[axes] ** (1 / axes))
@@ -31,6 +29,5 @@ def plan_recipe_network(run: Mapping[str, Any], axes: int) -> ModelConfig:
 
 def patches_of_step(run: Mapping[str, Any], axes: int) -> int:
     """Return how many patches a step learns from: those of a batch, times the batches."""
-    preset = PRESETS[run["preset"]]
-    patches = {"batch": preset.batch[axes], **preset.patches, **run.get("patches", {})}
+    patches = PRESETS[run["preset"]].patches_of(axes, run.get("patches", {}))
     return int(patches["batch"]) * int(run.get("training", {}).get("accumulate", 1))

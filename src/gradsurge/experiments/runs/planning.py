@@ -70,7 +70,7 @@ def plan_run(store: Store, request: RunRequest) -> RunConfig:
     training = _settings(preset, request)
     _check_surgery_is_reached(request.surgery, training.steps)
     model = _plan_network(store, facts, task, request, preset, before)
-    patches = {"batch": preset.batch[axes], **preset.patches, **request.patches}
+    patches = preset.patches_of(axes, request.patches)
     config = RunConfig(
         store=str(store.path.resolve()),
         dataset=facts,
@@ -144,9 +144,7 @@ def _plan_network(
     name = request.model or preset.model
     if name not in MODELS:
         raise ValueError(f"model: unknown {name!r}; known: {', '.join(MODELS)}")
-    # Sizes of one kind of network mean nothing to another.
-    of_preset = preset.model_options.get(axes, {}) if name == preset.model else {}
-    options = {**of_preset, **request.model_options}
+    options = preset.options_of(name, axes, request.model_options)
     patch = request.patch or preset.patch.get(axes)
     if patch is None:
         patch = round_patch(name, plan_patch(shape, preset.voxels[axes]), spacing, **options)

@@ -33,6 +33,16 @@ class Preset:
     training: Mapping[str, Any] = field(default_factory=dict)
     validation_cases: int | None = None
 
+    def options_of(self, model: str, axes: int, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a model: those given, over the preset's if it is its own model."""
+        # Sizes of one kind of network mean nothing to another.
+        own = self.model_options.get(axes, {}) if model == self.model else {}
+        return {**own, **given}
+
+    def patches_of(self, axes: int, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return fields of `PatchSettings`: those given, over the preset's."""
+        return {"batch": self.batch[axes], **self.patches, **given}
+
 
 # nnU-Net's 1000 epochs of 250 steps, SGD with Nesterov momentum 0.99, polynomial 0.9, clip 12.
 # Half precision on a GPU, as there; "auto" is float32 on a CPU.

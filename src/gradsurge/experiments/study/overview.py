@@ -131,6 +131,7 @@ class _Look:
         runs = plan.runs(variant)[:number]
         open_ones = [run for run in runs if not self._is_done(run, in_tables)]
         untrained = [run.name for run in open_ones if not self._is_trained(variant, run.name)]
+        unmeasured = len(open_ones) - len(untrained)
         steps, keeps = self._steps(variant), plan.protocol.keeps_tries(variant)
         if not runs:  # which of the points is the best is not known yet
             untrained = [f"best_seed{seed}" for seed in range(number)]
@@ -141,7 +142,7 @@ class _Look:
             try_steps=max(1, round(steps * plan.recipe.search.share)),
             runs=number,
             runs_done=len(runs) - len(open_ones),
-            unmeasured=sum(self._is_trained(variant, run.name) for run in open_ones),
+            unmeasured=unmeasured,
             steps=0 if keeps else steps,
             # Where the runs of tables are those of the search, nothing more is trained for them.
             to_train=(*(n for n in names if n not in tried), *([] if keeps else untrained)),

@@ -6,13 +6,12 @@ from statistics import fmean
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Column, ResultTable, TableBlock, TableRow
 from gradsurge.experiments.study.record import Record
-from gradsurge.experiments.study.tables.captions import about_runs, provenance_of
+from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
     RowRecords,
     cell_of,
     group_of,
-    missing_notes,
     rows_of,
 )
 
@@ -38,15 +37,15 @@ def bias_table(records: Sequence[Record], recipe: Recipe, table: str = "bias") -
         ValueError: the recipe has no such table.
     """
     rows = rows_of(records, recipe, table)
-    return ResultTable(  # not `told_table`, which would speak of test cases
+    return told_table(
+        recipe,
+        rows,
         name=table,
-        title=f"Bias of the logit, fitted and foreseen: {recipe.title}",
-        caption=f"{_CAPTION} {about_runs(recipe, rows)}",
+        title="Bias of the logit, fitted and foreseen",
         columns=COLUMNS,
         blocks=[TableBlock(recipe.title, [_row(row) for row in rows])],
-        notes=missing_notes(rows, recipe),
-        provenance=provenance_of(rows),
-        study=recipe.name,
+        words=[_CAPTION],
+        cases="",  # it is of validation cases
     )
 
 

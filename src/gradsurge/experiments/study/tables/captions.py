@@ -20,6 +20,7 @@ def told_table(
     columns: Sequence[Column],
     blocks: Sequence[TableBlock],
     words: Sequence[str],
+    cases: str | None = None,
     last_words: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> ResultTable:
@@ -33,10 +34,12 @@ def told_table(
         columns: from left to right.
         blocks: from top to bottom.
         words: what the numbers are; empty ones are left out.
+        cases: what is said of the cases before that; how many test cases there are if None.
         last_words: more of the caption, after what is said of the runs.
         notes: more of them, after those on missing runs.
     """
-    said = (about_cases(rows), *words, about_runs(recipe, rows), *last_words)
+    first = about_cases(rows) if cases is None else cases
+    said = (first, *words, about_runs(recipe, rows), *last_words)
     return ResultTable(
         name=name,
         title=f"{title}: {recipe.title}",
