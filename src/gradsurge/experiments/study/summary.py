@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.recipes.requests import SEED
+from gradsurge.experiments.study.late_rise import late_rise, told_rise
 from gradsurge.experiments.study.record import Record
 
 _COLUMNS = (
@@ -14,6 +15,7 @@ _COLUMNS = (
     "tried",
     "validation Dice",
     "on its way",
+    "last fifth",
     "best step",
     "minutes",
     "test cases",
@@ -32,15 +34,15 @@ def summary_of(
     """
     about = (
         f"Runs of the recipe `{recipe.name}`: {len(records)}. Points were chosen by the Dice of "
-        f"validation cases; what was tried is in each record."
+        f"validation cases; what was tried is in each record. {told_rise(records) or ''}"
     )
     lines = [
         f"# {recipe.title}, scale {recipe.scale}",
         "",
-        about,
+        about.rstrip(),
         "",
         f"| {' | '.join(_COLUMNS)} |",
-        "|---|---|---|---:|---:|---:|---:|---:|---:|",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
         *(_line(record) for record in records),
     ]
     if failures:
@@ -52,13 +54,16 @@ def summary_of(
 def _line(record: Record) -> str:
     training, measured = record.training, record.measured
     seconds, dice = training.get("seconds"), record.validation.get("dice")
+    curve = training.get("curve", ())
+    rise = late_rise(curve)
     cells = (
         record.variant,
         record.run,
         _point(record.point),
         str(len(record.selection.get("tried", [])) or "-"),
         "-" if dice is None else f"{100 * dice:.2f}",
-        _way(training.get("curve", ())),
+        _way(curve),
+        "-" if rise is None else f"{100 * rise:+.1f}",
         f"{training.get('best_step')} of {training.get('steps')}",
         "-" if seconds is None else f"{seconds / 60:.1f}",
         str(len(measured.cases)),
@@ -67,7 +72,7 @@ def _line(record: Record) -> str:
 
 
 def _way(curve: Sequence[Sequence[float]]) -> str:
-    """Return the Dice of each validation, of which the last ones tell whether training was done.
+    """Return the Dice of each validation.
 
     >>> _way([[100, 0.5], [200, 0.625]])
     '50.0, 62.5'
