@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -117,3 +118,21 @@ def test_asked_in_the_last_step_it_validates_when_resumed(fabric, tmp_path):
     end = train(small_job(tmp_path, batches=None), fabric)  # no further batch is needed
     assert end.reason == "finished"
     assert read_checkpoint(tmp_path / "last.pt").validated == SETTINGS.steps
+
+
+def test_a_signal_in_the_last_validation_reaches_whoever_would_train_the_next(fabric, tmp_path):
+    class Late(Observer):
+        def validated(self, step, scores, best):
+            signal.raise_signal(signal.SIGTERM)
+
+    last = replace(SETTINGS, validate_every=SETTINGS.steps)
+    with StopSignal() as outer:
+        end = train(small_job(tmp_path, last, observers=[Late()]), fabric)
+    assert end.reason == "finished"
+    assert outer.asked
+
+
+def test_without_a_signal_nobody_is_told_of_one():
+    with StopSignal() as outer, StopSignal():
+        pass
+    assert not outer.asked

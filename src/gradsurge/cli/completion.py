@@ -31,6 +31,7 @@ RECIPES = (
     "hippocampus-binary",
     "inbreast",
     "isles",
+    "isles-narrow",
     "kits",
     "kits-primus",
     "phantoms",

@@ -14,7 +14,8 @@ class StopSignal:
     """Notices SIGINT and SIGTERM while it is open, and gives the handlers back afterwards.
 
     A second Ctrl-C stops at once, by KeyboardInterrupt. Outside of the main thread, where Python
-    allows no handlers, nothing is noticed.
+    allows no handlers, nothing is noticed. One inside another tells it at its end: a signal in the
+    last moments of a training, which then is finished, is meant for whoever would begin the next.
 
     >>> with StopSignal() as stop:
     ...     signal.raise_signal(signal.SIGTERM)
@@ -41,6 +42,9 @@ class StopSignal:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+            outer = getattr(handler, "__self__", None)
+            if self.asked and isinstance(outer, StopSignal):
+                outer.asked = True
 
     def _notice(self, number: int, frame: FrameType | None) -> None:
         self.asked = True

@@ -8,6 +8,7 @@ import uuid
 import pytest
 
 from gradsurge.experiments.search import (
+    NothingToTrainOn,
     Pulse,
     TrialInterrupted,
     TrialOutcome,
@@ -282,7 +283,16 @@ def test_a_signal_while_the_trials_are_counted_is_not_lost(journal, monkeypatch)
     assert end == WorkerEnd("interrupted", (0, 1, 2, 3))
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, KeyError, SystemExit])
+def test_a_signal_at_the_end_of_a_training_stops_the_worker(journal):
+    def train(index, point):
+        with StopSignal():
+            signal.raise_signal(signal.SIGTERM)  # too late for this training, which is finished
+        return outcome(index, point)
+
+    assert run_worker(journal, train, settings=settings()) == WorkerEnd("interrupted", (0,))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, KeyError, SystemExit, NothingToTrainOn])
 def test_what_stops_the_worker_leaves_no_trial_behind(journal, error):
     def train(index, point):
         raise error("x")
@@ -290,8 +300,18 @@ def test_what_stops_the_worker_leaves_no_trial_behind(journal, error):
     with pytest.raises(error):
         run_worker(journal, train, settings=settings())
     assert {trial.state for trial in read_trials(journal)} == {"waiting"}
-    kind = "released" if error is KeyboardInterrupt else "error"
+    kind = "released" if error in (KeyboardInterrupt, NothingToTrainOn) else "error"
     assert by_point(read_attempts(journal))[0][0].end["kind"] == kind
+
+
+def test_no_trial_is_used_up_while_there_is_nothing_to_train_on(journal):
+    def train(index, point):
+        raise NothingToTrainOn("the disk is gone")
+
+    for _ in range(3):
+        with pytest.raises(NothingToTrainOn):
+            run_worker(journal, train, settings=settings(tries=1))
+    assert run_worker(journal, outcome, settings=settings(tries=1)).trained == (0, 1, 2, 3)
 
 
 def test_a_trial_taken_over_stops_and_leaves_the_result_to_the_other(study):

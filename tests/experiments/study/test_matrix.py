@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gradsurge.experiments.recipes.requests import SEED
-from gradsurge.experiments.search import SearchTrial, select
+from gradsurge.experiments.search import NothingToTrainOn, SearchTrial, select
 from gradsurge.experiments.study import (
     Protocol,
     StudyStopped,
@@ -180,6 +180,20 @@ def test_what_records_tell_is_not_trained_again(unbroken, tmp_path):
     rate = lost.stem.removeprefix("lr").removesuffix("_seed1")
     assert told.trained == [f"dice learning_rate {rate}, seed 1"]
     assert told.measured == [f"dice {lost.stem}"]
+
+
+def test_a_store_that_is_gone_stops_the_study_and_uses_no_run_up(unbroken, tmp_path):
+    recipe, folder, *_ = unbroken
+    shutil.copytree(folder / "store", tmp_path / "store")
+    asked = only(once(recipe), "dice")
+    site = tiny_site(once(recipe), tmp_path / "out", Told(), tmp_path / "store")
+    (tmp_path / "store").rename(tmp_path / "elsewhere")
+    with pytest.raises(NothingToTrainOn, match="the store is gone"):
+        reproduce(site, asked)
+    (tmp_path / "elsewhere").rename(tmp_path / "store")
+    again = reproduce(tiny_site(once(recipe), tmp_path / "out", Told(), tmp_path / "store"), asked)
+    assert not again.failures
+    assert [record.variant for record in again.records] == ["dice"]
 
 
 def test_a_summary_tells_points_and_failures(unbroken):

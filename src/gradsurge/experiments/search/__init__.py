@@ -16,6 +16,7 @@ from gradsurge.experiments.search.trial_runs import TrialRuns
 from gradsurge.experiments.search.variant_study import join_study, points_of
 from gradsurge.experiments.search.worker import WorkerEnd, run_worker
 from gradsurge.experiments.search.worker_contract import (
+    NothingToTrainOn,
     TrialInterrupted,
     TrialOutcome,
     WorkerSettings,
@@ -23,6 +24,7 @@ from gradsurge.experiments.search.worker_contract import (
 )
 
 __all__ = [
+    "NothingToTrainOn",
     "Pulse",
     "SearchTrial",
     "StudyStatus",

@@ -11,6 +11,7 @@ from gradsurge.experiments.search.search_trial import trial_of
 from gradsurge.experiments.search.states import add_next, close, complete
 from gradsurge.experiments.search.storage import insist
 from gradsurge.experiments.search.worker_contract import (
+    NothingToTrainOn,
     Train,
     TrialInterrupted,
     TrialOutcome,
@@ -70,11 +71,11 @@ class Shift:
         except TrialInterrupted:
             self.interrupted = True
             self._hand_back(chain, heart)
-        except FAILURES as error:
-            self._fail(chain, heart, error)
-        except KeyboardInterrupt:
+        except (NothingToTrainOn, KeyboardInterrupt):
             self._hand_back(chain, heart)
             raise
+        except FAILURES as error:
+            self._fail(chain, heart, error)
         except BaseException as error:
             self._fail(chain, heart, error)
             raise

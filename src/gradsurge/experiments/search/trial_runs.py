@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from gradsurge.data.store import Store
+from gradsurge.data.store.dataset_file import NAME as DATASET
 from gradsurge.experiments.recipes import Recipe, Variant, point_slug
 from gradsurge.experiments.runs import RunConfig, plan_run, train_run
 from gradsurge.experiments.runs.early_look import EarlyLook
 from gradsurge.experiments.runs.outcome import Outcome
 from gradsurge.experiments.search.heart import Pulse
 from gradsurge.experiments.search.presence import is_held
-from gradsurge.experiments.search.worker_contract import TrialInterrupted, TrialOutcome
+from gradsurge.experiments.search.worker_contract import (
+    NothingToTrainOn,
+    TrialInterrupted,
+    TrialOutcome,
+)
 from gradsurge.training import Observer
 from gradsurge.training.observers import MetricsFile
 
@@ -54,7 +59,9 @@ class TrialRuns:
 
         Raises:
             TrialInterrupted: a signal came; everything is saved.
+            NothingToTrainOn: the store is gone.
         """
+        check_there(self.store)
         folder, look = self.run_folder(index, point), self.on_look
         result = train_run(
             self.plan(index, point),
@@ -99,6 +106,19 @@ class TrialRuns:
         else:
             name = point_slug(point) + ("_tried" if self.share < 1 else "")
         return self.folder / RUNS / variant / name
+
+
+def check_there(store: Store) -> None:
+    """See that there still is a store: without it all points of all studies would fail in seconds.
+
+    Raises:
+        NothingToTrainOn: there is none.
+    """
+    if not (store.path / DATASET).is_file():
+        raise NothingToTrainOn(
+            f"{store.path}: the store is gone, which every training needs; bring it back, and the "
+            f"same command goes on"
+        )
 
 
 def outcome_of(outcome: Outcome, run: str) -> TrialOutcome:

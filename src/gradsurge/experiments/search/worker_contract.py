@@ -28,6 +28,10 @@ class TrialInterrupted(Exception):
     """A signal stopped the training; everything is saved, and the trial can go on from there."""
 
 
+class NothingToTrainOn(ValueError):
+    """What every point needs is gone, as with a disk that was taken away; no point is to blame."""
+
+
 # Trains the point of that index; called again with the same, it goes on where it was.
 Train = Callable[[int, Mapping[str, Any]], TrialOutcome]
 

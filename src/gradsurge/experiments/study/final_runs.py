@@ -10,7 +10,7 @@ from gradsurge.experiments.runs.run_folder import CONFIG, only_trainer
 from gradsurge.experiments.runs.trained_run import TrainedRun
 from gradsurge.experiments.search import TrialInterrupted, TrialOutcome
 from gradsurge.experiments.search.presence import is_held
-from gradsurge.experiments.search.trial_runs import outcome_of
+from gradsurge.experiments.search.trial_runs import check_there, outcome_of
 from gradsurge.experiments.study.digests import trained_digest
 from gradsurge.experiments.study.kept_records import KeptRecords
 from gradsurge.experiments.study.logit_shift import logit_shift
@@ -50,6 +50,7 @@ class FinalRuns:
 
         Raises:
             TrialInterrupted: a signal came; everything is saved.
+            NothingToTrainOn: the store is gone.
             ValueError: recipe, store and folder do not go together.
         """
         run = self.runs[index]
@@ -57,6 +58,7 @@ class FinalRuns:
         name = str(folder.relative_to(self.site.folder))
         if (record := self._kept(run)) is not None:
             return TrialOutcome(record.validation["dice"], name, record.training["best_step"])
+        check_there(self.site.store)
         result = self._train(run)
         if result.outcome is None:
             raise TrialInterrupted(f"stopped after step {result.step}")
