@@ -126,6 +126,14 @@ def test_mistakes_are_one_line(run, store, tmp_path, options, code, words):
     assert not (out / "best.pt").exists()
 
 
+def test_without_a_compiler_nothing_is_begun(run, store, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    out = tmp_path / "run"
+    result = run("train", store, "--loss", "dice", "--out", out, "--compile", *steps(2))
+    one_line(result, 1, "compile: ", "no-such-compiler is not there")
+    assert not out.exists()
+
+
 def test_what_is_no_store_is_one_line(run, tmp_path):
     one_line(run("train", tmp_path, "--loss", "dice", "--out", tmp_path / "run"), 1, "not a store")
     (tmp_path / "file").write_text("")

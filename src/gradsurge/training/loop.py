@@ -36,7 +36,8 @@ def train(job: TrainJob, fabric: "Fabric", *, resume: bool = True) -> TrainEnd:
             folder's checkpoints.
 
     Raises:
-        ValueError: last.pt is damaged, or of another training.
+        ValueError: last.pt is damaged, or of another training; or the model is to be compiled, and
+            cannot be here (`NoCompilerError`).
         NonFiniteError: the loss or the gradient is not finite; the state is in nonfinite.pt.
         TrainingError: the data, the validation or the disk failed; what could be saved is.
         OSError: the folder cannot be made.

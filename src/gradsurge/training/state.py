@@ -10,6 +10,7 @@ import torch
 
 from gradsurge.training.average import Average
 from gradsurge.training.checkpoint import Checkpoint
+from gradsurge.training.compiling import compiled
 from gradsurge.training.job import Best, TrainJob, TrainStart
 from gradsurge.training.optimiser import make_optimiser
 
@@ -27,6 +28,9 @@ class TrainState:
         job: what to train; its model and loss are changed in place.
         fabric: what to train it on.
 
+    Raises:
+        NoCompilerError: the model is to be compiled, and cannot be here.
+
     Attributes:
         model: as Fabric wraps it, for steps; ``job.model`` is the same without the wrapping.
         optimiser: as Fabric wraps it.
@@ -38,7 +42,7 @@ class TrainState:
 
     def __init__(self, job: TrainJob, fabric: "Fabric") -> None:
         self.job, self.fabric, self.settings = job, fabric, job.settings
-        model = torch.compile(job.model) if job.settings.compile else job.model
+        model = compiled(job.model, fabric.device) if job.settings.compile else job.model
         self.model, self.optimiser = fabric.setup(model, make_optimiser(job.model, job.settings))
         job.loss.to(fabric.device)
         job.model.train()

@@ -26,6 +26,7 @@ from gradsurge.experiments.search.attempt import WORKER, by_point, read_attempts
 from gradsurge.experiments.search.heart import Heart
 from gradsurge.experiments.search.states import add_next, claim, close, note
 from gradsurge.experiments.search.take_up import Undertaker
+from gradsurge.experiments.search.worker_contract import NOT_HERE
 from gradsurge.training import TrainSettings
 from gradsurge.training.job import StepFacts, TrainStart
 from gradsurge.training.signals import StopSignal
@@ -292,7 +293,7 @@ def test_a_signal_at_the_end_of_a_training_stops_the_worker(journal):
     assert run_worker(journal, train, settings=settings()) == WorkerEnd("interrupted", (0,))
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, KeyError, SystemExit, NothingToTrainOn])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, KeyError, SystemExit, *NOT_HERE])
 def test_what_stops_the_worker_leaves_no_trial_behind(journal, error):
     def train(index, point):
         raise error("x")
@@ -300,7 +301,7 @@ def test_what_stops_the_worker_leaves_no_trial_behind(journal, error):
     with pytest.raises(error):
         run_worker(journal, train, settings=settings())
     assert {trial.state for trial in read_trials(journal)} == {"waiting"}
-    kind = "released" if error in (KeyboardInterrupt, NothingToTrainOn) else "error"
+    kind = "released" if error in (KeyboardInterrupt, *NOT_HERE) else "error"
     assert by_point(read_attempts(journal))[0][0].end["kind"] == kind
 
 

@@ -14,6 +14,7 @@ from gradsurge.experiments.runs.over_ranks import Ranks
 from gradsurge.experiments.runs.run_folder import OUTCOME, only_trainer, open_folder, refuse_taken
 from gradsurge.experiments.runs.run_parts import BEST, RunParts
 from gradsurge.training import Observer, make_fabric, train
+from gradsurge.training.compiling import check_compiler
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -66,7 +67,7 @@ def train_run(
         on_stage: told what is being done beside training, on rank 0.
 
     Raises:
-        ValueError: the folder or the settings do not allow it.
+        ValueError: the folder, the settings or the machine do not allow it.
         TrainingError: the data, the validation or the disk failed.
     """
     began = time.monotonic()
@@ -78,6 +79,8 @@ def train_run(
             f"batch: {config.patches.batch} patches cannot be divided evenly among {ranks.number} "
             f"processes; choose a --batch that {ranks.number} divides"
         )
+    if config.training.compile:
+        check_compiler(fabric.device)
     with ExitStack() as held:
         config, done = _enter(fabric, out, config, resume, held)
         if done is not None:

@@ -11,7 +11,7 @@ from gradsurge.experiments.search.search_trial import trial_of
 from gradsurge.experiments.search.states import add_next, close, complete
 from gradsurge.experiments.search.storage import insist
 from gradsurge.experiments.search.worker_contract import (
-    NothingToTrainOn,
+    NOT_HERE,
     Train,
     TrialInterrupted,
     TrialOutcome,
@@ -71,7 +71,7 @@ class Shift:
         except TrialInterrupted:
             self.interrupted = True
             self._hand_back(chain, heart)
-        except (NothingToTrainOn, KeyboardInterrupt):
+        except (*NOT_HERE, KeyboardInterrupt):
             self._hand_back(chain, heart)
             raise
         except FAILURES as error:

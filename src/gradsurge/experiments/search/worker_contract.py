@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradsurge.experiments.search.search_trial import SearchTrial
+from gradsurge.training import NoCompilerError
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,11 @@ class TrialInterrupted(Exception):
 
 
 class NothingToTrainOn(ValueError):
-    """What every point needs is gone, as with a disk that was taken away; no point is to blame."""
+    """What every point needs is gone, as with a disk that was taken away."""
+
+
+NOT_HERE = (NothingToTrainOn, NoCompilerError)
+"""Why nothing can be trained here, whatever the point: none of them is to blame or used up."""
 
 
 # Trains the point of that index; called again with the same, it goes on where it was.

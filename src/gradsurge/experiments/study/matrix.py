@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from gradsurge.experiments.recipes import Variant, study_name
 from gradsurge.experiments.runs.run_folder import OUTCOME
-from gradsurge.experiments.search import NothingToTrainOn, SearchTrial, TrialInterrupted
+from gradsurge.experiments.search import SearchTrial, TrialInterrupted
 from gradsurge.experiments.search.shift import FAILURES
 from gradsurge.experiments.search.storage import StorageError
 from gradsurge.experiments.search.trial_runs import RUNS
+from gradsurge.experiments.search.worker_contract import NOT_HERE
 from gradsurge.experiments.study.digests import digest
 from gradsurge.experiments.study.final_runs import FinalRuns
 from gradsurge.experiments.study.planned_run import PlannedRun
@@ -57,7 +58,7 @@ class Matrix:
         Raises:
             StudyStopped: a signal came; the same again goes on from there.
             StorageError: the storage is out of reach.
-            NothingToTrainOn: the store is gone.
+            NothingToTrainOn, NoCompilerError: nothing can be trained here.
         """
         variants = sorted(self.protocol.needed(), key=self._cost)
         most = max((variant.seeds for variant in variants), default=0)
@@ -85,7 +86,7 @@ class Matrix:
                 return False
             number = len(runs) if self.protocol.keeps_tries(variant) else seeds
             return self._have(variant, runs, selection, number)
-        except (StorageError, NothingToTrainOn):
+        except (StorageError, *NOT_HERE):
             raise  # nothing can be done for the others either
         except ValueError as error:
             self._fail(variant.name, str(error))
@@ -159,7 +160,7 @@ class Matrix:
             finals(trial.index, run.point)
         except TrialInterrupted as error:
             raise StudyStopped(run.title) from error
-        except NothingToTrainOn:
+        except NOT_HERE:
             raise
         except FAILURES as error:
             self._fail(run.title, str(error))
