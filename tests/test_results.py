@@ -9,6 +9,7 @@ import pytest
 from gradsurge.experiments.recipes import read_recipe
 from gradsurge.experiments.study import tables_from_records
 from gradsurge.experiments.study.expectations import expectations_of, expectations_page
+from gradsurge.experiments.study.summary import summary_of
 from gradsurge.report.tables import write_table
 from tests.documents import ROOT
 
@@ -33,6 +34,7 @@ def test_tables_follow_from_records(study, tmp_path):
         for file in write_table(table, tmp_path):
             kept = study / "tables" / file.name
             assert kept.read_text() == file.read_text(), f"{kept}: gradsurge reproduce {study.name}"
+    assert (study / "tables" / "summary.md").read_text() == summary_of(recipe, found.records, [])
     page = expectations_page(recipe, expectations_of(found.records, recipe))
     assert (study / "tables" / "expectations.md").read_text() == page
 

@@ -1,5 +1,7 @@
 """Where models can be compiled, and where that is refused before a minute is lost."""
 
+import sys
+
 import pytest
 import torch
 
@@ -24,7 +26,7 @@ def test_without_a_compiler_it_is_refused_in_words():
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_a_gpu_needs_none():
+def test_for_a_gpu_no_cpp_is_asked_for():
     check_compiler(CUDA)
 
 
@@ -33,6 +35,17 @@ def test_the_usual_compiler_is_looked_for(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NoCompilerError, match=r"\+\+ is not there|cl is not there"):
         check_compiler(CPU)
+
+
+def test_an_empty_name_is_no_compiler_as_torch_sees_it(monkeypatch):
+    monkeypatch.setenv("CXX", "")
+    with pytest.raises(NoCompilerError, match="CXX is not there"):
+        check_compiler(CPU)
+
+
+def test_any_program_that_is_there_will_do(monkeypatch):
+    monkeypatch.setenv("CXX", sys.executable)
+    check_compiler(CPU)
 
 
 @pytest.mark.usefixtures("no_compiler")

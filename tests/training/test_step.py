@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import math
+import sys
 import time
 
 import pytest
@@ -246,6 +247,7 @@ def test_compile_by_flag(fabric, tmp_path, monkeypatch):
         graphs.append(graph)
         return graph.forward
 
+    monkeypatch.setenv("CXX", sys.executable)  # no C++ is compiled
     monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=backend))
     settings = TrainSettings(steps=2, compile=True)
     train(small_job(tmp_path / "one", settings, model=small_model(dropout=0.0)), fabric)

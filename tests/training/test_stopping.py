@@ -132,6 +132,18 @@ def test_a_signal_in_the_last_validation_reaches_whoever_would_train_the_next(fa
     assert outer.asked
 
 
+def test_a_ctrl_c_inside_counts_as_the_first_one_outside(monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with StopSignal() as outer:
+        with StopSignal():
+            signal.raise_signal(signal.SIGINT)
+        assert outer.asked
+        now[0] += 5.0
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
 def test_without_a_signal_nobody_is_told_of_one():
     with StopSignal() as outer, StopSignal():
         pass

@@ -32,9 +32,9 @@ def check_compiler(device: torch.device) -> None:
     Raises:
         NoCompilerError: torch would find no C++ compiler, a minute later and at length.
     """
-    compiler = os.environ.get("CXX") or _USUAL.get(sys.platform, "g++")
+    compiler = os.environ.get("CXX", _USUAL.get(sys.platform, "g++"))
     if device.type == "cpu" and shutil.which(compiler) is None:
         raise NoCompilerError(
-            f"compile: torch.compile needs a C++ compiler on a CPU, and {compiler} is not there; "
-            f"install it, name another one by CXX, or leave compile out"
+            f"compile: torch.compile needs a C++ compiler on a CPU, and {compiler or 'CXX'} is not "
+            f"there; install it, name another one by CXX, or leave compile out"
         )

@@ -45,6 +45,7 @@ class StopSignal:
             outer = getattr(handler, "__self__", None)
             if self.asked and isinstance(outer, StopSignal):
                 outer.asked = True
+                outer._first_interrupt = outer._first_interrupt or self._first_interrupt
 
     def _notice(self, number: int, frame: FrameType | None) -> None:
         self.asked = True

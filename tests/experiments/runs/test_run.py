@@ -22,7 +22,7 @@ from gradsurge.experiments.runs import (
 )
 from gradsurge.experiments.runs.history import read_history
 from gradsurge.experiments.runs.run_folder import only_trainer
-from gradsurge.training import Observer, read_checkpoint
+from gradsurge.training import NoCompilerError, Observer, read_checkpoint
 from gradsurge.training.observers import MetricsFile
 from tests.experiments.runs.stores import disc_store
 
@@ -141,6 +141,20 @@ def test_a_finished_run_is_left_alone(store, unbroken):
     assert result.state == "complete"
     assert result.outcome == open_run(unbroken).outcome
     assert (unbroken / "last.pt").stat().st_mtime_ns == before
+
+
+def test_a_finished_run_needs_no_compiler(store, unbroken, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    compiled = plan(store, training={**QUICK["training"], "compile": True})
+    with pytest.raises(NoCompilerError):
+        train_run(compiled, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    out = tmp_path / "run"
+    shutil.copytree(unbroken, out)
+    config = json.loads((out / "config.json").read_text())
+    config["training"]["compile"] = True  # as if it had been trained so where there was one
+    (out / "config.json").write_text(json.dumps(config))
+    assert train_run(compiled, out, resume=True).state == "complete"
 
 
 def test_surgery_sets_in_at_its_step(store, tmp_path, monkeypatch):

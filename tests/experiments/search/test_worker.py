@@ -1,9 +1,13 @@
 """What a worker does with trials that end well, fail, die, or are taken from it."""
 
+import errno
+import os
 import signal
 import threading
 import time
 import uuid
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,6 +30,7 @@ from gradsurge.experiments.search.attempt import WORKER, by_point, read_attempts
 from gradsurge.experiments.search.heart import Heart
 from gradsurge.experiments.search.states import add_next, claim, close, note
 from gradsurge.experiments.search.take_up import Undertaker
+from gradsurge.experiments.search.trial_runs import check_there
 from gradsurge.experiments.search.worker_contract import NOT_HERE
 from gradsurge.training import TrainSettings
 from gradsurge.training.job import StepFacts, TrainStart
@@ -313,6 +318,15 @@ def test_no_trial_is_used_up_while_there_is_nothing_to_train_on(journal):
         with pytest.raises(NothingToTrainOn):
             run_worker(journal, train, settings=settings(tries=1))
     assert run_worker(journal, outcome, settings=settings(tries=1)).trained == (0, 1, 2, 3)
+
+
+def test_a_stale_mount_is_a_store_that_is_gone(monkeypatch):
+    def stale(*_, **__):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(os, "stat", stale)
+    with pytest.raises(NothingToTrainOn, match="elsewhere: the store is gone"):
+        check_there(SimpleNamespace(path=Path("elsewhere")))
 
 
 def test_a_trial_taken_over_stops_and_leaves_the_result_to_the_other(study):

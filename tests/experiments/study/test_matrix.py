@@ -3,12 +3,19 @@
 import fcntl
 import json
 import shutil
+import signal
 from dataclasses import replace
 
 import pytest
 
 from gradsurge.experiments.recipes.requests import SEED
-from gradsurge.experiments.search import NothingToTrainOn, SearchTrial, select
+from gradsurge.experiments.search import (
+    NothingToTrainOn,
+    SearchTrial,
+    journal_of,
+    select,
+    study_status,
+)
 from gradsurge.experiments.study import (
     Protocol,
     StudyStopped,
@@ -21,6 +28,7 @@ from gradsurge.experiments.study import (
 from gradsurge.experiments.study.kept_records import KeptRecords
 from gradsurge.experiments.study.planned_run import PlannedRun
 from gradsurge.experiments.study.summary import summary_of
+from gradsurge.training import Observer
 from tests.experiments.study.tiny import RANDOM, Told, tiny_recipe, tiny_site
 
 
@@ -182,6 +190,32 @@ def test_what_records_tell_is_not_trained_again(unbroken, tmp_path):
     assert told.measured == [f"dice {lost.stem}"]
 
 
+class AtTheEnd(Observer):
+    """Sends SIGTERM in the last validation, too late for the training to be interrupted."""
+
+    def validated(self, step, scores, best):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_signal_at_the_end_of_what_is_made_up_stops_the_study(unbroken, tmp_path, monkeypatch):
+    recipe, folder, *_ = unbroken
+    recipe = once(recipe)
+    asked = only(recipe, "dice")
+    reproduce(tiny_site(recipe, tmp_path, Told(), folder / "store"), asked)
+    (record,) = (tmp_path / "records" / "dice").glob("*.json")
+    record.unlink()
+    shutil.rmtree(tmp_path / "runs" / "dice" / record.stem)  # the journal has it as done
+    told = Told()
+    monkeypatch.setattr(told, "observers", lambda: [AtTheEnd()])
+    with pytest.raises(StudyStopped, match="dice"):
+        reproduce(tiny_site(recipe, tmp_path, told, folder / "store"), asked)
+    assert told.trained == [f"dice {record.stem}"]
+    assert not record.exists()
+    again = reproduce(tiny_site(recipe, tmp_path, Told(), folder / "store"), asked)
+    assert not again.failures
+    assert record.exists()
+
+
 def test_a_store_that_is_gone_stops_the_study_and_uses_no_run_up(unbroken, tmp_path):
     recipe, folder, *_ = unbroken
     shutil.copytree(folder / "store", tmp_path / "store")
@@ -190,6 +224,8 @@ def test_a_store_that_is_gone_stops_the_study_and_uses_no_run_up(unbroken, tmp_p
     (tmp_path / "store").rename(tmp_path / "elsewhere")
     with pytest.raises(NothingToTrainOn, match="the store is gone"):
         reproduce(site, asked)
+    (status,) = study_status(journal_of(tmp_path / "out"))
+    assert {trial.state for trial in status.trials} == {"waiting"}
     (tmp_path / "elsewhere").rename(tmp_path / "store")
     again = reproduce(tiny_site(once(recipe), tmp_path / "out", Told(), tmp_path / "store"), asked)
     assert not again.failures

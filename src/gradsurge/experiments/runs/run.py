@@ -79,8 +79,9 @@ def train_run(
             f"batch: {config.patches.batch} patches cannot be divided evenly among {ranks.number} "
             f"processes; choose a --batch that {ranks.number} divides"
         )
-    if config.training.compile:
-        check_compiler(fabric.device)
+    if config.training.compile and not (out / OUTCOME).exists():
+        with ranks.together():
+            check_compiler(fabric.device)
     with ExitStack() as held:
         config, done = _enter(fabric, out, config, resume, held)
         if done is not None:

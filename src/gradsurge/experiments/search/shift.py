@@ -71,7 +71,10 @@ class Shift:
         except TrialInterrupted:
             self.interrupted = True
             self._hand_back(chain, heart)
-        except (*NOT_HERE, KeyboardInterrupt):
+        except NOT_HERE as error:
+            self._hand_back(chain, heart, _one_line(error))
+            raise
+        except KeyboardInterrupt:
             self._hand_back(chain, heart)
             raise
         except FAILURES as error:
@@ -96,10 +99,12 @@ class Shift:
             done = replace(chain[-1], state="complete", dice=outcome.dice, facts=facts)
             self._watcher.finished(trial_of([*chain[:-1], done]))
 
-    def _hand_back(self, chain: Sequence[Attempt], heart: Heart) -> None:
+    def _hand_back(
+        self, chain: Sequence[Attempt], heart: Heart, reason: str = "its worker was stopped"
+    ) -> None:
         """Let a point wait again at once."""
         step = self._pulse.done
-        reason = "its worker was stopped" + ("" if step is None else f" after step {step}")
+        reason += "" if step is None else f" after step {step}"
         self._end(chain, {"kind": "released", "reason": reason, "again": True}, heart)
 
     def _fail(self, chain: Sequence[Attempt], heart: Heart, error: BaseException) -> None:

@@ -1,5 +1,6 @@
 """Trials as ordinary runs: planned from a recipe, resumable, in a folder each."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,7 @@ class TrialRuns:
         Raises:
             TrialInterrupted: a signal came; everything is saved.
             NothingToTrainOn: the store is gone.
+            NoCompilerError: it is to be compiled, and cannot be here.
         """
         check_there(self.store)
         folder, look = self.run_folder(index, point), self.on_look
@@ -114,7 +116,8 @@ def check_there(store: Store) -> None:
     Raises:
         NothingToTrainOn: there is none.
     """
-    if not (store.path / DATASET).is_file():
+    # Not Path.is_file, which raises where a mount is stale instead of empty.
+    if not os.path.isfile(store.path / DATASET):  # noqa: PTH113
         raise NothingToTrainOn(
             f"{store.path}: the store is gone, which every training needs; bring it back, and the "
             f"same command goes on"

@@ -60,7 +60,7 @@ def run_worker(
         watcher: told what happens.
 
     Raises:
-        ValueError: the storage is out of reach for long.
+        ValueError: the storage is out of reach for long, or nothing can be trained here.
     """
     worker, chosen = Worker(), settings or WorkerSettings()
     teller, pulse = watcher or WorkerWatcher(), pulse or Pulse()

@@ -50,7 +50,7 @@ class FinalRuns:
 
         Raises:
             TrialInterrupted: a signal came; everything is saved.
-            NothingToTrainOn: the store is gone.
+            NothingToTrainOn, NoCompilerError: nothing can be trained here.
             ValueError: recipe, store and folder do not go together.
         """
         run = self.runs[index]

@@ -3,33 +3,43 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from gradsurge.experiments.study.record import Record
 
 LAST = 0.2
 """Share of a training's steps that counts as its end."""
 
 
-def late_rise(curve: Sequence[Sequence[float]], last: float = LAST) -> float | None:
-    """Return by how much validation Dice rose over the last steps.
+def late_rise(curve: Sequence[Sequence[float]], steps: int) -> float | None:
+    """Return by how much validation Dice rose over the last fifth of the steps.
+
+    Where no validation is at four fifths, it is as if Dice had risen evenly between those round it.
 
     Args:
-        curve: [step, Dice] of the validations, by step; the last one is of the end.
-        last: share of the steps; from the last validation before them on.
+        curve: [step, Dice] of the validations, by step.
+        steps: of the training.
 
     Returns:
-        the rise; None where no validation is that early.
+        the rise; None where the end, or nothing before the last fifth, was validated.
 
-    >>> round(late_rise([[200, 0.5], [800, 0.7], [900, 0.69], [1000, 0.71]]), 3)
+    >>> curve = [[200, 0.5], [800, 0.7], [900, 0.69], [1000, 0.71]]
+    >>> round(late_rise(curve, 1000), 3)
     0.01
-    >>> late_rise([[1000, 0.71]]) is None
+    >>> late_rise([[1000, 0.71]], 1000) is None
     True
     """
-    if not curve:
+    places, dice = [step for step, _ in curve], [value for _, value in curve]
+    begin = (1 - LAST) * steps
+    if not places or places[-1] != steps or places[0] > begin:
         return None
-    steps, end = curve[-1]
-    # Rounded: 0.8 times 500 may be a hair below 400.
-    before = [dice for step, dice in curve if step <= round(steps * (1 - last), 6)]
-    return end - before[-1] if before else None
+    return float(dice[-1] - np.interp(begin, places, dice))
+
+
+def rise_of(record: Record) -> float | None:
+    """Return the `late_rise` of a run; None where its record keeps no validations."""
+    training = record.training
+    return late_rise(training.get("curve", ()), training.get("steps", 0))
 
 
 def told_rise(records: Sequence[Record]) -> str | None:
@@ -39,7 +49,7 @@ def told_rise(records: Sequence[Record]) -> str | None:
     True
     """
     runs = [record for record in records if "." not in record.variant]
-    rises = [late_rise(record.training.get("curve", ())) for record in runs]
+    rises = [rise_of(record) for record in runs]
     known = [100 * rise for rise in rises if rise is not None]
     if not known:
         return None

@@ -25,6 +25,7 @@ from gradsurge.experiments.study.searches import Searches
 from gradsurge.experiments.study.selection import Selection
 from gradsurge.experiments.study.study_plan import StudyPlan
 from gradsurge.experiments.study.study_site import StudySite, StudyStopped
+from gradsurge.training.signals import StopSignal
 
 
 @dataclass
@@ -156,14 +157,18 @@ class Matrix:
         if finals.held(trial.index, run.point):
             return False
         self.site.watcher.training(run.title)
-        try:
-            finals(trial.index, run.point)
-        except TrialInterrupted as error:
-            raise StudyStopped(run.title) from error
-        except NOT_HERE:
-            raise
-        except FAILURES as error:
-            self._fail(run.title, str(error))
+        with StopSignal() as stop:
+            self.site.pulse.stopping = lambda: stop.asked
+            try:
+                finals(trial.index, run.point)
+            except TrialInterrupted as error:
+                raise StudyStopped(run.title) from error
+            except NOT_HERE:
+                raise
+            except FAILURES as error:
+                self._fail(run.title, str(error))
+        if stop.asked:
+            raise StudyStopped(run.title)
         return True
 
     def _is_to_be_mended(self, run: PlannedRun) -> bool:

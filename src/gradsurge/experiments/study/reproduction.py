@@ -46,7 +46,7 @@ def reproduce(site: StudySite, asked: Recipe) -> Reproduction:
 
     Raises:
         StudyStopped: a signal came; the same again goes on from there.
-        ValueError: the storage is out of reach.
+        ValueError: the storage is out of reach, or nothing can be trained here.
     """
     commit()  # of what runs now, which may take days
     matrix = Matrix(site, Protocol(asked, list(asked.tables)))

@@ -5,7 +5,7 @@ from typing import Any
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.recipes.requests import SEED
-from gradsurge.experiments.study.late_rise import late_rise, told_rise
+from gradsurge.experiments.study.late_rise import rise_of, told_rise
 from gradsurge.experiments.study.record import Record
 
 _COLUMNS = (
@@ -54,15 +54,14 @@ def summary_of(
 def _line(record: Record) -> str:
     training, measured = record.training, record.measured
     seconds, dice = training.get("seconds"), record.validation.get("dice")
-    curve = training.get("curve", ())
-    rise = late_rise(curve)
+    rise = rise_of(record)
     cells = (
         record.variant,
         record.run,
         _point(record.point),
         str(len(record.selection.get("tried", [])) or "-"),
         "-" if dice is None else f"{100 * dice:.2f}",
-        _way(curve),
+        _way(training.get("curve", ())),
         "-" if rise is None else f"{100 * rise:+.1f}",
         f"{training.get('best_step')} of {training.get('steps')}",
         "-" if seconds is None else f"{seconds / 60:.1f}",
