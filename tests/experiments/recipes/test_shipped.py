@@ -198,7 +198,7 @@ def test_ours_have_all_losses_and_one_small_grid(name):
     assert all(v.seeds == 3 for v in recipe.variants if v.name.endswith(".short"))
     rates = RATES if name == "phantoms" else RATES[1:]  # the lowest never was best there
     assert recipe.search.space == {"training.learning_rate": Choice(rates)}
-    assert recipe.search.share == {"isles": 0.2, "isles-narrow": 0.15}.get(name, 0.25)
+    assert recipe.search.share == (0.15 if name == "isles-narrow" else 0.25)
     assert set(recipe.tables["corrections"].variants) == THIRTEEN
     assert recipe.variant("tversky").loss_options == recipe.variant("tversky-surgery").loss_options
 
