@@ -3,7 +3,8 @@
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from gradsurge.experiments.search.states import note
 from gradsurge.experiments.search.storage import storage_errors
 from gradsurge.training import Observer
 from gradsurge.training.job import StepFacts, TrainStart
+from gradsurge.training.signals import StopSignal
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -39,6 +41,13 @@ class Pulse(Observer):
         self.on_start: Callable[[], object] = lambda: None
         self.stopping: Callable[[], bool] = lambda: False
         self.reset()
+
+    @contextmanager
+    def listening(self) -> Iterator[StopSignal]:
+        """Notice signals while inside, also between trainings, which listen only themselves."""
+        with StopSignal() as stop:
+            self.stopping = lambda: stop.asked
+            yield stop
 
     def reset(self) -> None:
         """Forget the last training."""

@@ -12,7 +12,6 @@ from gradsurge.experiments.search.shift import Shift
 from gradsurge.experiments.search.storage import insist
 from gradsurge.experiments.search.take_up import Held, Undertaker, claim_next
 from gradsurge.experiments.search.worker_contract import Train, WorkerSettings, WorkerWatcher
-from gradsurge.training.signals import StopSignal
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -68,8 +67,7 @@ def run_worker(
     undertaker = Undertaker(study, folder, held, chosen.grace, chosen.tries)
     idle = False
     reason: Reason = "interrupted"
-    with StopSignal() as stop, present(folder, worker):
-        pulse.stopping = lambda: stop.asked
+    with pulse.listening() as stop, present(folder, worker):
         while not stop.asked:
             chain = insist(lambda: claim_next(study, worker, held))
             if chain is not None:

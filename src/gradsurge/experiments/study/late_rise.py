@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradsurge.experiments.study.record import Record
+from gradsurge.losses import LOSSES
 
 LAST = 0.2
 """Share of a training's steps that counts as its end."""
@@ -48,7 +49,7 @@ def told_rise(records: Sequence[Record]) -> str | None:
     >>> told_rise([]) is None
     True
     """
-    runs = [record for record in records if "." not in record.variant]
+    runs = [record for record in records if record.variant in LOSSES]
     rises = [rise_of(record) for record in runs]
     known = [100 * rise for rise in rises if rise is not None]
     if not known:

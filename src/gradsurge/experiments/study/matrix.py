@@ -25,7 +25,6 @@ from gradsurge.experiments.study.searches import Searches
 from gradsurge.experiments.study.selection import Selection
 from gradsurge.experiments.study.study_plan import StudyPlan
 from gradsurge.experiments.study.study_site import StudySite, StudyStopped
-from gradsurge.training.signals import StopSignal
 
 
 @dataclass
@@ -157,8 +156,7 @@ class Matrix:
         if finals.held(trial.index, run.point):
             return False
         self.site.watcher.training(run.title)
-        with StopSignal() as stop:
-            self.site.pulse.stopping = lambda: stop.asked
+        with self.site.pulse.listening() as stop:
             try:
                 finals(trial.index, run.point)
             except TrialInterrupted as error:

@@ -34,12 +34,12 @@ def summary_of(
     """
     about = (
         f"Runs of the recipe `{recipe.name}`: {len(records)}. Points were chosen by the Dice of "
-        f"validation cases; what was tried is in each record. {told_rise(records) or ''}"
+        f"validation cases; what was tried is in each record."
     )
     lines = [
         f"# {recipe.title}, scale {recipe.scale}",
         "",
-        about.rstrip(),
+        " ".join(filter(None, (about, told_rise(records)))),
         "",
         f"| {' | '.join(_COLUMNS)} |",
         "|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
