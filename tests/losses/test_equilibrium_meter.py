@@ -45,19 +45,35 @@ def test_dice_over_the_batch_shifts_by_two_minus_d_over_d():
     assert_close(shift, torch.stack((torch.zeros_like(d), ((2 - d) / d).log())))
 
 
-def test_dice_per_sample_averages_the_rates_over_voxels():
+def test_dice_per_sample_averages_the_rates_over_what_is_in_doubt():
     logits, target = batch(samples=3)
     i, p, y = (s[:, 1] for s in sums(logits, target))
     size, twice = p + y + EPS, 2 * i + EPS
     fg, bg = (2 * size - twice) / size**2 / 3, twice / size**2 / 3
-    rest = target[0].numel() - y
     loss = Dice(surgery=SurgeryRule(scale=0.5))
     shift = measure(loss, logits, target)
-    mean_fg, mean_bg = (fg * y).sum() / y.sum(), (bg * rest).sum() / rest.sum()
+    missed, false = y - i, p - i  # sums of e over foreground, over background voxels
+    mean_fg, mean_bg = (fg * missed).sum() / missed.sum(), (bg * false).sum() / false.sum()
     region = loss.equilibrium().region[0]
     assert_close(region[1, 0], 0.5 * mean_fg)
     assert_close(region[0, 1], 0.5 * mean_bg)
     assert_close(shift[1], (mean_fg / mean_bg).log())
+
+
+def test_three_classes_per_sample_weigh_each_pair_by_its_own_doubt():
+    logits, target = batch(3, samples=3)
+    i, p, y = sums(logits, target)
+    size, twice = p + y + EPS, 2 * i + EPS
+    up, down = (2 * size - twice) / size**2 / 6, twice / size**2 / 6  # two classes, three samples
+    up[:, 0] = down[:, 0] = 0.0
+    loss = Dice(surgery=SurgeryRule(scale=1.0))
+    measure(loss, logits, target)
+    found, probability = loss.equilibrium().region[0], logits.detach().softmax(1)
+    for t in range(3):
+        for c in {0, 1, 2} - {t}:
+            doubt = (probability[:, c] * (target == t)).sum(dim=(1, 2))
+            expected = ((up[:, t] + down[:, c]) * doubt).sum() / doubt.sum()
+            assert_close(found[t, c], expected)
 
 
 @pytest.mark.parametrize("a", [0.3, 0.7])
@@ -144,14 +160,14 @@ def test_means_forget_exponentially():
     steps = [batch(seed=seed) for seed in range(3)]
     loss = Dice(batch=True, surgery=SurgeryRule())
     loss.meter.momentum = 0.8
-    pull, count = 0.0, 0.0
+    pull, doubt = 0.0, 0.0
     for logits, target in steps:
         measure(loss, logits, target)
         i, p, y = (s.sum(0)[1] for s in sums(logits, target))
         size = p + y + EPS
-        pull = 0.8 * pull + y * 0.25 * (2 * size - 2 * i - EPS) / size**2
-        count = 0.8 * count + y
-    assert_close(loss.equilibrium().region[0, 1, 0], pull / count)
+        pull = 0.8 * pull + (y - i) * 0.25 * (2 * size - 2 * i - EPS) / size**2
+        doubt = 0.8 * doubt + (y - i)
+    assert_close(loss.equilibrium().region[0, 1, 0], pull / doubt)
 
 
 # --- state -------------------------------------------------------------------------------------
@@ -304,7 +320,10 @@ def test_two_uses_in_one_step_are_both_counted():
     (one, y_one), (two, y_two) = batch(seed=0), batch(seed=1)
     loss = Dice(surgery=SurgeryRule())
     (loss(one, y_one) + loss(two, y_two)).backward()
-    assert loss.meter.totals[..., -1].sum() == y_one.numel() + y_two.numel()
+    wrong = [
+        1 - z.detach().softmax(1).gather(1, y[:, None]) for z, y in ((one, y_one), (two, y_two))
+    ]
+    assert_close(loss.meter.totals[..., -2:].sum(), sum(e.sum() for e in wrong))
 
 
 @pytest.mark.parametrize("momentum", [-0.1, 1.0, torch.nan])

@@ -74,6 +74,25 @@ def test_a_class_that_never_occurs_shifts_nothing_and_says_so():
     assert rates.isfinite().all()
 
 
+def test_a_pair_of_classes_that_is_never_in_doubt_shifts_nothing():
+    loss, y = gs.make_loss("dice-surgery"), torch.tensor([[0, 0, 1, 1, 2]])
+    logits = torch.zeros(1, 3, 5)
+    logits[:, 2, :4] = logits[:, 0, 4] = -torch.inf  # 2 where it is not: never; 0 where 2 is: never
+    loss(logits.requires_grad_(), y).backward()
+    shift, rates = loss.equilibrium_shift(), loss.equilibrium().region
+    assert rates.isfinite().all()
+    assert rates[0, 0, 2] == rates[0, 2, 0] == 0
+    assert shift[1].isfinite()
+
+
+def test_the_state_of_another_version_is_refused():
+    loss = train(gs.make_loss("dice-surgery"))
+    state = loss.state_dict()
+    state["meter.totals"] = state["meter.totals"][..., :4]
+    with pytest.raises(RuntimeError, match=r"of this version; leave it out"):
+        loss.load_state_dict(state)
+
+
 def test_a_loss_that_pushes_the_wrong_way_is_named():
     loss = gs.Surgery(lambda p, y: 1 + 2 * (p * y)[:, 1].sum() / (p + y)[:, 1].sum())
     train(loss)

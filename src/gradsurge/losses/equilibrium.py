@@ -3,7 +3,8 @@
 On voxels that the network cannot tell apart the field vanishes where the pull of the foreground
 voxels, r (1-p) G_fg, equals that of the background voxels, (1-r) p G_bg. So p is the true
 posterior r, shifted by log(G_fg / G_bg) in the logit. G is the field divided by e (and by the
-decline, which both sides share): one number a batch for most losses, averaged here over time.
+decline, which both sides share): one number a sample and label for most losses, averaged here over
+samples and time with the weights of `gradsurge.surgery.rates`.
 """
 
 import warnings
@@ -76,7 +77,7 @@ class EquilibriumMeter(nn.Module):
         self._start(self._shape(classes), torch.device("cpu"))
 
     def _shape(self, classes: int) -> tuple[int, int, int]:
-        return (1, classes, classes + 2) if self.activation == "softmax" else (classes, 2, 4)
+        return (1, classes, 2 * classes + 1) if self.activation == "softmax" else (classes, 2, 5)
 
     def _start(self, shape: tuple[int, ...], device: torch.device) -> None:
         self.totals = torch.zeros(shape, device=device, dtype=torch.float32)
@@ -116,13 +117,15 @@ class EquilibriumMeter(nn.Module):
 
     def result(self) -> Equilibrium:
         """Return the mean rates measured so far."""
-        if not bool(self.totals[..., -1].any()):
+        labels = self.totals.shape[1]
+        region, cross_entropy, doubt = self.totals.split((labels, 1, labels), dim=-1)
+        if not bool(doubt.any()):
             raise RuntimeError(
                 "equilibrium: nothing measured yet; it is measured in the backward pass, so train "
                 "some steps with blend 1 or load a state_dict first"
             )
-        means = self.totals / self.totals[..., -1:]
-        region, cross_entropy = _fill_unseen(means[..., :-2], means[..., -2])
+        cross_entropy = (cross_entropy / doubt.sum(dim=-1, keepdim=True)).squeeze(-1)
+        region, cross_entropy = _fill_unseen(region / doubt, cross_entropy)
         if bool((region + cross_entropy.unsqueeze(-1) < 0).any()):
             raise RuntimeError(
                 "equilibrium: the loss pushes voxels away from their label (negative rates), so "
@@ -144,7 +147,8 @@ class EquilibriumMeter(nn.Module):
             self._start(tuple(self.totals.shape), self.totals.device)
         elif saved.shape != self._shape(saved.shape[1 if self.activation == "softmax" else 0]):
             errors.append(
-                f"{key}: {tuple(saved.shape)} is not the equilibrium of a {self.activation} loss"
+                f"{key}: {tuple(saved.shape)} is not the equilibrium of a {self.activation} loss "
+                f"of this version; leave it out and train some steps to measure it anew"
             )
             return
         elif saved.shape != self.totals.shape:
@@ -163,29 +167,29 @@ class EquilibriumMeter(nn.Module):
 def _of_all_ranks(rates: Tensor) -> Tensor:
     """Return the rates of the whole batch, from those of each rank's part.
 
-    What acts on the weights is the mean of the ranks' fields; the last column counts voxels.
+    What acts on the weights is the mean of the ranks' fields; the last columns are sums of p.
     """
     if (ranks := number_of_ranks()) == 1:
         return rates
     total = rates.clone()
     dist.all_reduce(total)
-    total[..., :-1] /= ranks
+    total[..., : total.shape[1] + 1] /= ranks
     return total
 
 
 def _fill_unseen(region: Tensor, cross_entropy: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the rates with those of labels that never occurred set so that they shift nothing.
+    """Return the rates with those that were never measured set so that they shift nothing.
 
-    An unseen label t gets the rates that the others have towards it, which balance each other.
+    A pair of labels between which no voxel was in doubt in one direction gets the rate of the
+    other direction, which balances it; so does every pair of a label that never occurred.
     """
     unseen = cross_entropy.isnan()
-    if not bool(unseen.any()):
-        return region, cross_entropy
-    names = [tuple(i) if len(region) > 1 else i[1] for i in unseen.nonzero().tolist()]
-    warnings.warn(
-        f"equilibrium: label {names} never occurred while measuring; its shift is taken as 0",
-        stacklevel=4,
-    )
-    region = torch.where(unseen.unsqueeze(-1), region.transpose(1, 2), region).nan_to_num(0.0)
+    if bool(unseen.any()):
+        names = [tuple(i) if len(region) > 1 else i[1] for i in unseen.nonzero().tolist()]
+        warnings.warn(
+            f"equilibrium: label {names} never occurred while measuring; its shift is taken as 0",
+            stacklevel=4,
+        )
+    region = torch.where(region.isnan(), region.transpose(1, 2), region).nan_to_num(0.0)
     typical = cross_entropy.nanmean(dim=-1, keepdim=True).nan_to_num(0.0)
     return region, torch.where(unseen, typical, cross_entropy)

@@ -1,9 +1,6 @@
 """From dL/dp to the field on the logits, for any loss: the backward pass of both operators.
 
-Beside the field each function returns what it was made of, the rates that
-`gradsurge.losses.equilibrium` averages: (K, L, L + 2) for K separate problems of L labels each
-(softmax: 1 problem of C labels; sigmoid: C problems of 2). Row t holds, summed over the voxels
-with true label t: scale * (g_c - g_t) for each c, cross-entropy's weight (none here), and 1.
+Beside the field each function returns what it was made of, see `gradsurge.surgery.rates`.
 """
 
 import torch
@@ -16,6 +13,7 @@ from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.multiclass import multiclass_field
 from gradsurge.surgery.planes import empty_planes, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
+from gradsurge.surgery.rates import binary_rates, multiclass_rates
 from gradsurge.surgery.rule import SurgeryRule
 
 Piece = tuple[slice, slice]
@@ -24,11 +22,11 @@ Piece = tuple[slice, slice]
 def softmax_field(
     grad: Tensor, logits: Tensor, labels: Labels, rule: SurgeryRule | None, blend: float
 ) -> tuple[Tensor, Tensor]:
-    """Return the field, shape and dtype of ``logits``, and the rates (1, C, C + 2)."""
+    """Return the field, shape and dtype of ``logits``, and the rates (1, C, 2 C + 1)."""
     n, c = logits.shape[:2]
     z, g, dtype = logits.flatten(2), grad.flatten(2), compute_dtype(logits)
     field, out = empty_planes(logits)
-    rates = torch.zeros(c, c + 2, dtype=sum_dtype(logits.device), device=logits.device)
+    rates = torch.zeros(c, 2 * c + 1, dtype=sum_dtype(logits.device), device=logits.device)
     scratch = Scratch(logits, dtype, buffers=7 if c == 2 else 0)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if c == 2 else c):
         at, piece_out = (rows, voxels), out[rows, :, voxels]
@@ -57,9 +55,9 @@ def _two_classes(
     coupling = torch.sub(g[:, 1], g[:, 0], out=scratch.take())
     if valid is not None:  # filled, not multiplied: the loss may say NaN there
         coupling, y = coupling.masked_fill_(valid == 0, 0.0), y * valid
-    rates = binary_rates(coupling, y, valid).sum(dim=0)
-    slopes = Slopes(coupling, coupling)
     gap = torch.sub(z[:, 1], z[:, 0], out=scratch.take())
+    rates = binary_rates(gap, coupling, y, valid).sum(dim=0)
+    slopes = Slopes(coupling, coupling)
     return binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft), rates
 
 
@@ -71,20 +69,19 @@ def _many_classes(
     if valid is not None:
         kept = valid.unsqueeze(1)
         difference, truth = difference.masked_fill_(kept == 0, 0.0), truth.mul_(kept)
-    field = multiclass_field(z, truth, difference, rule, blend)
-    pairs = [(difference * truth[:, t : t + 1]).sum(dim=(0, 2)) for t in range(z.shape[1])]
-    counts = truth.sum(dim=(0, 2)).unsqueeze(1)
-    return field, torch.cat((torch.stack(pairs), torch.zeros_like(counts), counts), dim=1)
+    p = z.softmax(dim=1)
+    field = multiclass_field(p, truth, difference, rule, blend)
+    return field, multiclass_rates(p, truth, difference)
 
 
 def sigmoid_field(
     grad: Tensor, logits: Tensor, labels: Labels, rule: SurgeryRule | None, blend: float
 ) -> tuple[Tensor, Tensor]:
-    """Return the field, shape and dtype of ``logits``, and the rates (C, 2, 4)."""
+    """Return the field, shape and dtype of ``logits``, and the rates (C, 2, 5)."""
     n, c = logits.shape[:2]
     z, g = logits.flatten(2), grad.flatten(2)
     field, out = empty_planes(logits)
-    rates = torch.zeros(c, 2, 4, dtype=sum_dtype(logits.device), device=logits.device)
+    rates = torch.zeros(c, 2, 5, dtype=sum_dtype(logits.device), device=logits.device)
     scratch = Scratch(logits, compute_dtype(logits), buffers=4)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=c):
         at, dtype = (rows, slice(None), voxels), compute_dtype(logits)
@@ -94,20 +91,8 @@ def sigmoid_field(
             slope, y = slope.masked_fill(valid == 0, 0.0), y * valid
         slopes = Slopes(slope, slope)
         gap = z[at].to(dtype, copy=True)
+        rates += binary_rates(gap, slope, y, valid).sum(dim=0)
         scratch.start(tuple(gap.shape))
         out[at] = binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft)
-        rates += binary_rates(slope, y, valid).sum(dim=0)
     rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend
     return field, rates
-
-
-def binary_rates(coupling: Tensor, y: Tensor, valid: Tensor | None) -> Tensor:
-    """Return the rates (..., 2, 4) of (..., V) voxels; a soft label counts as its share."""
-    foreground = (coupling * y).sum(-1)
-    background = coupling.sum(-1) - foreground
-    ones = y.sum(-1)
-    voxels = torch.full_like(ones, y.shape[-1]) if valid is None else valid.expand_as(y).sum(-1)
-    zero = torch.zeros_like(ones)
-    to_foreground = torch.stack((zero, background, zero, voxels - ones), dim=-1)
-    to_background = torch.stack((-foreground, zero, zero, ones), dim=-1)
-    return torch.stack((to_foreground, to_background), dim=-2)

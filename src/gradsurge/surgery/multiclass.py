@@ -16,24 +16,23 @@ from gradsurge.surgery.rule import SurgeryRule
 
 
 def multiclass_field(
-    logits: Tensor,
+    p: Tensor,
     truth: Tensor,
     difference: Tensor,
     rule: SurgeryRule | None,
     blend: float,
     extra: Tensor | None = None,
 ) -> Tensor:
-    """Return the field on (N, C, V) ``logits``.
+    """Return the field on the logits, (N, C, V).
 
     Args:
-        logits: (N, C, V).
+        p: softmax of the logits, (N, C, V).
         truth: the labels, hard one-hot (N, C, V).
         difference: g_c - g_t at every voxel, (N, C, V).
         rule: the surgery; None for the plain softmax gradient.
         blend: 0 for the plain gradient, 1 for the surgery.
         extra: cross-entropy's weight at every voxel, (N, 1, V): adds extra * (p - y).
     """
-    p = torch.softmax(logits, dim=1)
     weights = _weights(p, difference, rule, blend, extra)
     field = None if weights is None else _from_the_others(p, truth, weights)
     if field is not None and rule is not None and blend == 1.0:

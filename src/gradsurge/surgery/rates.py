@@ -1,28 +1,88 @@
-"""The rates of a region loss in closed form, from its slopes and the label sums.
+"""What the field is made of, summed over voxels: the rates that a surgery loss measures.
 
-See `gradsurge.surgery.fields` for what the entries mean; there they are sums over voxels, here
-every voxel of a sample and label has the same.
+For K separate problems of L labels each (softmax: 1 problem of C labels; sigmoid: C problems of 2)
+a (K, L, 2 L + 1) tensor. Row t holds sums over the voxels with true label t:
+
+- for each c, p_c times what the region loss pulls towards c: scale * (g_c - g_t),
+- cross-entropy's weight times e, the sum of p_c over the other labels,
+- for each c but t, p_c: what the sums before are to be divided by.
+
+Voxels are weighed by p_c because samples differ: each has its own g. What matters is the pull where
+the network is in doubt. Voxels that it cannot tell apart, n of them, shares r_t and r_c of labels t
+and c, enter row t with n r_t p_c and row c with n r_c p_t: both about n r_t r_c. So the two means
+that are compared are means over the same voxels. Plain means would compare the foreground's pull in
+samples with large structures to the background's in samples with none.
 """
 
 import torch
 from torch import Tensor
 
-from gradsurge.surgery.operator import Operation
+
+def region_rates(
+    slopes: Tensor, sums: Tensor, confusion: Tensor | None, strength: float, *, sigmoid: bool
+) -> Tensor:
+    """Return the rates of a region loss, where all voxels of a sample and label have the same g.
+
+    Args:
+        slopes: dL/dI, dL/dP and dL/dNLL, (3, N, C).
+        sums: I, P and Y, (3, N, C).
+        confusion: sums of p_c over the voxels of label t, (N, t, c); None for two classes and for
+            channels, where they follow from the sums.
+        strength: scale of the surgery.
+        sigmoid: whether each channel is a problem of its own.
+    """
+    slope_i, slope_p, slope_nll = slopes
+    intersection, predicted, target = sums
+    at_truth, false_positive = slope_p + slope_i, predicted - intersection
+    if sigmoid:
+        pull = _off_diagonal(slope_p, -at_truth)  # (N, C, 2, 2)
+        return _stack(
+            pull * strength,
+            slope_nll.unsqueeze(-1),
+            _off_diagonal(false_positive, target - intersection),
+        )
+    if confusion is None:
+        confusion = _off_diagonal(false_positive[:, 1], false_positive[:, 0])
+    pull = slope_p.unsqueeze(1) - at_truth.unsqueeze(2)  # (N, t, c)
+    return _stack(pull * strength, slope_nll, confusion)
 
 
-def region_rates(slopes: Tensor, target: Tensor, voxels: Tensor, how: Operation) -> Tensor:
-    """Return the rates (K, L, L + 2) from (3, N, C) slopes and the (N, C) sums of y and of 1."""
-    strength = 0.0 if how.rule is None else how.rule.scale * how.blend
-    intersection, predicted, nll = slopes
-    if how.activation == "softmax":
-        at_truth = (predicted + intersection).unsqueeze(2)
-        difference = predicted.unsqueeze(1) - at_truth  # (N, t, c)
-        difference = difference - torch.diag_embed(torch.diagonal(difference, dim1=1, dim2=2))
-        region = (difference * target.unsqueeze(2)).sum(dim=0) * strength
-        ends = torch.stack(((nll * target).sum(dim=0), target.sum(dim=0)), dim=1)
-        return torch.cat((region, ends), dim=1).unsqueeze(0)
-    rest, zero = voxels - target, torch.zeros_like(target)
-    to_foreground = zero, predicted * rest * strength, nll * rest, rest
-    to_background = -(predicted + intersection) * target * strength, zero, nll * target, target
-    rows = torch.stack([torch.stack(row, dim=-1) for row in (to_foreground, to_background)], dim=-2)
-    return rows.sum(dim=0)
+def binary_rates(gap: Tensor, coupling: Tensor, y: Tensor, valid: Tensor | None) -> Tensor:
+    """Return the rates (..., 2, 5) of (..., V) voxels with dL/dp ``coupling``.
+
+    A soft label counts as its share.
+    """
+    false_positive, false_negative = (1.0 - y).mul_(gap.sigmoid()), gap.neg().sigmoid_().mul_(y)
+    if valid is not None:
+        false_positive, false_negative = false_positive * valid, false_negative * valid
+    doubt = _off_diagonal(false_positive.sum(-1), false_negative.sum(-1))
+    pull = _off_diagonal(
+        false_positive.mul_(coupling).sum(-1), -false_negative.mul_(coupling).sum(-1)
+    )
+    return torch.cat((pull, torch.zeros_like(pull[..., :1]), doubt), dim=-1)
+
+
+def multiclass_rates(p: Tensor, truth: Tensor, difference: Tensor) -> Tensor:
+    """Return the rates (C, 2 C + 1) of (N, C, V) voxels with g_c - g_t ``difference``."""
+    pull, doubt = confusion_sums(p * difference, truth).sum(0), confusion_sums(p, truth).sum(0)
+    return torch.cat((pull, torch.zeros_like(pull[:, :1]), doubt), dim=-1)
+
+
+def confusion_sums(p: Tensor, truth: Tensor) -> Tensor:
+    """Return the sums of p_c over the voxels of label t, (N, t, c), without those of c = t."""
+    sums = truth @ p.transpose(1, 2)
+    return sums - torch.diag_embed(torch.diagonal(sums, dim1=1, dim2=2))
+
+
+def _stack(pull: Tensor, nll: Tensor, doubt: Tensor) -> Tensor:
+    """Return (K, L, 2 L + 1) rates of (N, [K,] L, L) pulls and doubts, summed over samples."""
+    of_nll = (nll * doubt.sum(dim=-1)).unsqueeze(-1)
+    rates = torch.cat((pull * doubt, of_nll, doubt), dim=-1).sum(dim=0)
+    return rates if rates.ndim == 3 else rates.unsqueeze(0)
+
+
+def _off_diagonal(upper: Tensor, lower: Tensor) -> Tensor:
+    """Return ((0, upper), (lower, 0)) as the last two axes."""
+    zero = torch.zeros_like(upper)
+    rows = (zero, upper), (lower, zero)
+    return torch.stack([torch.stack(row, dim=-1) for row in rows], dim=-2)

@@ -45,7 +45,7 @@ def _softmax(z: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def multiclass_region_field(
-    z: Tensor, truth: Tensor, slopes: Tensor, rule: SurgeryRule | None, blend: float, nll: bool
+    p: Tensor, truth: Tensor, slopes: Tensor, rule: SurgeryRule | None, blend: float, nll: bool
 ) -> Tensor:
     """Return the field (N, C, V) from dL/dI, dL/dP, dL/dNLL, (3, N, C)."""
     intersection, predicted, ce = slopes.unsqueeze(-1)
@@ -53,4 +53,4 @@ def multiclass_region_field(
     # predicted - at_truth is right for every class but the true one.
     difference = torch.addcmul(predicted - at_truth, truth, intersection)
     extra = (ce * truth).sum(dim=1, keepdim=True) if nll else None
-    return multiclass_field(z, truth, difference, rule, blend, extra)
+    return multiclass_field(p, truth, difference, rule, blend, extra)

@@ -27,7 +27,7 @@ from gradsurge.surgery.operator import (
 )
 from gradsurge.surgery.planes import empty_planes, foreground_of, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
-from gradsurge.surgery.rates import region_rates
+from gradsurge.surgery.rates import confusion_sums, region_rates
 from gradsurge.surgery.region_binary import (
     GAP_SUMS,
     channel_slopes,
@@ -88,17 +88,18 @@ class _RegionSums(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
         logits, labels, mask, _, ctx.how = inputs
         ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(logits, labels, mask, output[1])
+        ctx.save_for_backward(logits, labels, mask, *output)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        logits, labels, mask, fixed = ctx.saved_tensors
+        logits, labels, mask, soft, fixed = ctx.saved_tensors
         compiling = torch.compiler.is_compiling()
         if ctx.how.rule is None and torch.is_grad_enabled() and not compiling:
             flat = flat_labels(labels, mask, logits, ctx.how)  # a second derivative may follow
             return plain_region_gradient(grads[0], logits, flat, ctx.how), None, None, None, None
         run: Callable[..., Any] = _Field.forward if compiling else _Field.apply
-        field, rates = run(grads[0], logits, labels, mask, fixed, ctx.how)
+        sums = torch.stack((soft[0], soft[1], fixed[0]))
+        field, rates = run(grads[0], logits, labels, mask, sums, ctx.how)
         return field, None, None, rates.float() if ctx.needs_input_grad[3] else None, None
 
     @staticmethod
@@ -113,11 +114,14 @@ class _Field(FieldFunction):
         logits: Tensor,
         labels: Tensor,
         mask: Tensor | None,
-        fixed: Tensor,
+        sums: Tensor,
         how: Operation,
     ) -> tuple[Tensor, Tensor]:
-        field = _write_field(slopes, logits, flat_labels(labels, mask, logits, how), how)
-        return field, region_rates(slopes, fixed[0], fixed[3], how)
+        flat = flat_labels(labels, mask, logits, how)
+        field, confusion = _write_field(slopes, logits, flat, how)
+        strength = 0.0 if how.rule is None else how.rule.scale * how.blend
+        sigmoid = how.activation == "sigmoid"
+        return field, region_rates(slopes, sums, confusion, strength, sigmoid=sigmoid)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
@@ -147,11 +151,15 @@ def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
     return two_class_sums(sums) if kind == "two" else channel_sums(sums)
 
 
-def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation) -> Tensor:
-    """Return the field on the logits, written piece by piece."""
+def _write_field(
+    slopes: Tensor, logits: Tensor, labels: Labels, how: Operation
+) -> tuple[Tensor, Tensor | None]:
+    """Return the field on the logits, written piece by piece, and of many classes the confusion."""
     n, c = logits.shape[:2]
     z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
-    slopes = slopes.to(dtype)
+    slopes, confusion = slopes.to(dtype), None
+    if kind == "many":
+        confusion = torch.zeros(n, c, c, dtype=sum_dtype(logits.device), device=logits.device)
     along_gap = (two_class_slopes if kind == "two" else channel_slopes)(slopes, nll=how.nll)
     field, out = empty_planes(logits)
     pieces = list(blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c))
@@ -159,11 +167,12 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
     for rows, voxels in reversed(pieces):  # what was summed last is still in the cache
         piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
         valid = labels.valid(at, dtype)
-        if kind == "many":
-            truth = labels.one_hot(at, c, dtype)
+        if confusion is not None:
+            p, truth = piece.softmax(dim=1), labels.one_hot(at, c, dtype)
             of_rows = slopes[:, rows]
-            values = multiclass_region_field(piece, truth, of_rows, how.rule, how.blend, how.nll)
+            values = multiclass_region_field(p, truth, of_rows, how.rule, how.blend, how.nll)
             valid = valid if valid is None else valid.unsqueeze(1)
+            confusion[rows] += confusion_sums(p, truth if valid is None else truth * valid)
         else:
             gap, at_rows = logit_gap(piece, kind, scratch), along_gap.rows(rows)
             y = labels.foreground(at, dtype, scratch.take())
@@ -179,4 +188,4 @@ def _write_field(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation)
             write_pair(out[rows, :, voxels], values)
         else:
             out[rows, :, voxels] = values
-    return field
+    return field, confusion
