@@ -195,12 +195,21 @@ def test_ours_have_all_losses_and_one_small_grid(name):
     recipe = read_recipe(name)
     seeds = {v.name: v.seeds for v in recipe.variants if "." not in v.name}
     assert seeds == {name: 3 if name in THRICE else 1 for name in THIRTEEN}
-    assert all(v.seeds == 3 for v in recipe.variants if v.name.endswith(".short"))
     rates = RATES if name == "phantoms" else RATES[1:]  # the lowest never was best there
     assert recipe.search.space == {"training.learning_rate": Choice(rates)}
     assert recipe.search.share == (0.15 if name == "isles-narrow" else 0.25)
     assert set(recipe.tables["corrections"].variants) == THIRTEEN
     assert recipe.variant("tversky").loss_options == recipe.variant("tversky-surgery").loss_options
+
+
+@pytest.mark.parametrize("name", ["hippocampus", "isles-narrow", "phantoms"])
+def test_fewer_steps_are_compared_at_the_same_point(name):
+    recipe = read_recipe(name)
+    short = [v for v in recipe.variants if v.name.endswith(".short")]
+    assert {"ce", "dice", "dice-surgery"} <= {v.loss for v in short}
+    assert all(v.point_of == v.loss and v.share < 1 for v in short)
+    rows = {row.name for row in recipe.variants_of("budget")}
+    assert {v.name for v in short} | {v.loss for v in short} <= rows
 
 
 def test_both_losses_are_trained_by_both_optimisers():
