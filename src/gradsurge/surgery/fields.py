@@ -1,6 +1,7 @@
 """From dL/dp to the field on the logits, for any loss: the backward pass of both operators.
 
-Beside the field each function returns what it was made of, see `gradsurge.surgery.rates`.
+Beside the field each function returns what it was made of, see `gradsurge.surgery.rates`: zeros
+unless ``measured``.
 """
 
 import torch
@@ -20,23 +21,29 @@ Piece = tuple[slice, slice]
 
 
 def softmax_field(
-    grad: Tensor, logits: Tensor, labels: Labels, rule: SurgeryRule | None, blend: float
+    grad: Tensor,
+    logits: Tensor,
+    labels: Labels,
+    rule: SurgeryRule | None,
+    blend: float,
+    *,
+    measured: bool,
 ) -> tuple[Tensor, Tensor]:
     """Return the field, shape and dtype of ``logits``, and the rates (1, C, 2 C + 1)."""
     n, c = logits.shape[:2]
     z, g, dtype = logits.flatten(2), grad.flatten(2), compute_dtype(logits)
     field, out = empty_planes(logits)
     rates = torch.zeros(c, 2 * c + 1, dtype=sum_dtype(logits.device), device=logits.device)
+    into = rates if measured else None
     scratch = Scratch(logits, dtype, buffers=7 if c == 2 else 0)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if c == 2 else c):
         at, piece_out = (rows, voxels), out[rows, :, voxels]
         piece = z[rows, :, voxels].to(dtype), g[rows, :, voxels].to(dtype)
         if c == 2:
-            values, piece_rates = _two_classes(*piece, labels, at, rule, blend, scratch)
+            values = _two_classes(*piece, labels, at, rule, blend, scratch, into)
             write_pair(piece_out, values)
         else:
-            piece_out[:], piece_rates = _many_classes(*piece, labels, at, rule, blend)
-        rates += piece_rates
+            piece_out[:] = _many_classes(*piece, labels, at, rule, blend, into)
     rates[:, :c] *= 0.0 if rule is None else rule.scale * blend
     return field, rates.unsqueeze(0)
 
@@ -49,33 +56,48 @@ def _two_classes(
     rule: SurgeryRule | None,
     blend: float,
     scratch: Scratch,
-) -> tuple[Tensor, Tensor]:
+    rates: Tensor | None,
+) -> Tensor:
     scratch.start(tuple(z[:, 0].shape))
     y, valid = labels.foreground(at, z.dtype, scratch.take()), labels.valid(at, z.dtype)
     coupling = torch.sub(g[:, 1], g[:, 0], out=scratch.take())
     if valid is not None:  # filled, not multiplied: the loss may say NaN there
         coupling, y = coupling.masked_fill_(valid == 0, 0.0), y * valid
     gap = torch.sub(z[:, 1], z[:, 0], out=scratch.take())
-    rates = binary_rates(gap, coupling, y, valid).sum(dim=0)
+    if rates is not None:
+        rates += binary_rates(gap, coupling, y, valid).sum(dim=0)
     slopes = Slopes(coupling, coupling)
-    return binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft), rates
+    return binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft)
 
 
 def _many_classes(
-    z: Tensor, g: Tensor, labels: Labels, at: Piece, rule: SurgeryRule | None, blend: float
-) -> tuple[Tensor, Tensor]:
+    z: Tensor,
+    g: Tensor,
+    labels: Labels,
+    at: Piece,
+    rule: SurgeryRule | None,
+    blend: float,
+    rates: Tensor | None,
+) -> Tensor:
     truth, valid = labels.one_hot(at, z.shape[1], z.dtype), labels.valid(at, z.dtype)
     difference = g - (g * truth).sum(1, keepdim=True)
     if valid is not None:
         kept = valid.unsqueeze(1)
         difference, truth = difference.masked_fill_(kept == 0, 0.0), truth.mul_(kept)
     p = z.softmax(dim=1)
-    field = multiclass_field(p, truth, difference, rule, blend)
-    return field, multiclass_rates(p, truth, difference)
+    if rates is not None:
+        rates += multiclass_rates(p, truth, difference)
+    return multiclass_field(p, truth, difference, rule, blend)
 
 
 def sigmoid_field(
-    grad: Tensor, logits: Tensor, labels: Labels, rule: SurgeryRule | None, blend: float
+    grad: Tensor,
+    logits: Tensor,
+    labels: Labels,
+    rule: SurgeryRule | None,
+    blend: float,
+    *,
+    measured: bool,
 ) -> tuple[Tensor, Tensor]:
     """Return the field, shape and dtype of ``logits``, and the rates (C, 2, 5)."""
     n, c = logits.shape[:2]
@@ -91,7 +113,8 @@ def sigmoid_field(
             slope, y = slope.masked_fill(valid == 0, 0.0), y * valid
         slopes = Slopes(slope, slope)
         gap = z[at].to(dtype, copy=True)
-        rates += binary_rates(gap, slope, y, valid).sum(dim=0)
+        if measured:
+            rates += binary_rates(gap, slope, y, valid).sum(dim=0)
         scratch.start(tuple(gap.shape))
         out[at] = binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft)
     rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend

@@ -38,6 +38,7 @@ class Operation:
     soft: bool = False
     nll: bool = False
     hard: bool = False
+    measured: bool = False
     refuse_probabilities: bool = False
 
     def kind(self, channels: int) -> Literal["two", "many", "channels"]:
@@ -107,6 +108,7 @@ class _Field(FieldFunction):
             flat_labels(labels, mask, logits, operation),
             operation.rule,
             operation.blend,
+            measured=operation.measured,
         )
 
     @staticmethod
@@ -171,5 +173,7 @@ def operate(
 ) -> Tensor:
     """Return the probabilities, with the operation's backward pass."""
     logits, labels, valid, how = prepare(logits, target, operation, mask)
-    p: Tensor = call(SurgeryOperator, logits, labels, valid, probe(logits), how)
+    rates = probe(logits)
+    how = replace(how, measured=rates is not None)
+    p: Tensor = call(SurgeryOperator, logits, labels, valid, rates, how)
     return p

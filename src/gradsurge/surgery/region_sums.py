@@ -7,6 +7,7 @@ pass as one more sum. The backward pass reads the logits once more and writes th
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -68,7 +69,9 @@ def region_sums(
 ) -> RegionSums:
     """Return the sums of a batch, differentiable by the operation's rule (plain without one)."""
     logits, labels, valid, how = prepare(logits, target, operation, mask)
-    soft, fixed = call(_RegionSums, logits, labels, valid, probe(logits), how)
+    rates = probe(logits)
+    how = replace(how, measured=rates is not None)
+    soft, fixed = call(_RegionSums, logits, labels, valid, rates, how)
     return RegionSums(*soft.unbind(), *fixed.unbind())
 
 
@@ -154,7 +157,7 @@ def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
 def _write_field(
     slopes: Tensor, logits: Tensor, labels: Labels, how: Operation
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the field on the logits, written piece by piece, and of many classes the confusion."""
+    """Return the field on the logits, written piece by piece, and the confusion of many classes."""
     n, c = logits.shape[:2]
     z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
     slopes, confusion = slopes.to(dtype), None
@@ -172,7 +175,8 @@ def _write_field(
             of_rows = slopes[:, rows]
             values = multiclass_region_field(p, truth, of_rows, how.rule, how.blend, how.nll)
             valid = valid if valid is None else valid.unsqueeze(1)
-            confusion[rows] += confusion_sums(p, truth if valid is None else truth * valid)
+            if how.measured:
+                confusion[rows] += confusion_sums(p, truth if valid is None else truth * valid)
         else:
             gap, at_rows = logit_gap(piece, kind, scratch), along_gap.rows(rows)
             y = labels.foreground(at, dtype, scratch.take())
