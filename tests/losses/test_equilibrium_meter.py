@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import math
 import pickle
 
 import pytest
@@ -156,18 +157,84 @@ def test_wrapped_and_fused_losses_measure_the_same(classes, activation):
         assert_close(one, other)
 
 
-def test_means_forget_exponentially():
-    steps = [batch(seed=seed) for seed in range(3)]
+def test_soft_labels_of_a_wrapped_loss_count_as_the_nearer_one():
+    def dice(p, y):
+        return 1 - (2 * (p * y)[:, 1].sum() + EPS) / ((p + y)[:, 1].sum() + EPS)
+
+    r = torch.Generator().manual_seed(0)
+    soft = torch.rand(300, generator=r, dtype=torch.float64)
+    y = torch.cat((torch.zeros(3000), torch.ones(1000), soft)).double()
+    gap = torch.cat((torch.full((3000,), -20.0), torch.full((1000,), 20.0), soft.logit()))
+    logits = torch.stack((torch.zeros_like(gap), gap))[None].requires_grad_()
+    loss = Surgery(dice)
+    loss(logits, torch.stack((1 - y, y))[None]).backward()
+    p, size = gap.sigmoid(), float((gap.sigmoid() + y).sum()) + EPS
+    score = (2 * float((p * y).sum()) + EPS) / size
+    inside = y > 0.5
+    missed, false = (1 - p) * inside, p * ~inside
+    pull = float(((2 * y - score) * missed).sum() / missed.sum())
+    push = float(((score - 2 * y) * false).sum() / false.sum())
+    assert float(loss.equilibrium_shift()[1]) == pytest.approx(math.log(pull / push), rel=1e-4)
+
+
+def test_hard_statistics_take_the_pull_of_the_mask_and_the_doubt_of_the_probabilities():
+    logits, target = batch(samples=3)
+    i, p, y = (s[:, 1] for s in sums(logits, target))
+    mask = (logits.detach()[:, 1] > logits.detach()[:, 0]).double()
+    both, size = 2 * (mask * target).sum((1, 2)) + EPS, mask.sum((1, 2)) + y + EPS
+    fg, bg = (2 * size - both) / size**2, both / size**2
+    shift = measure(Dice(surgery=SurgeryRule(), hard_statistics=True), logits, target)
+    missed, false = y - i, p - i
+    ratio = (fg * missed).sum() / missed.sum() / ((bg * false).sum() / false.sum())
+    assert_close(shift[1], ratio.log())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_is_ignored_is_not_measured(classes):
+    logits, target = batch(classes)
+    left_out = torch.rand(target.shape, generator=torch.Generator().manual_seed(1)) > 0.7
+    ignored, masked = (Dice(surgery=SurgeryRule(), ignore_index=i) for i in (9, None))
+    ignored(logits, target.masked_fill(left_out, 9)).backward()
+    masked(logits, target, ~left_out).backward()
+    whole = Dice(surgery=SurgeryRule())
+    whole(logits, target).backward()
+    assert_close(ignored.meter.totals, masked.meter.totals)
+    assert not torch.allclose(whole.equilibrium_shift(), masked.equilibrium_shift(), rtol=1e-3)
+
+
+def test_means_look_back_a_tenth_of_the_steps_and_then_forget_exponentially():
+    steps = [batch(seed=seed) for seed in range(4)]
     loss = Dice(batch=True, surgery=SurgeryRule())
-    loss.meter.momentum = 0.8
+    loss.meter.momentum = 0.15
     pull, doubt = 0.0, 0.0
-    for logits, target in steps:
+    for kept, (logits, target) in zip((0.0, 1 / 11, 0.15, 0.15), steps, strict=True):
         measure(loss, logits, target)
         i, p, y = (s.sum(0)[1] for s in sums(logits, target))
         size = p + y + EPS
-        pull = 0.8 * pull + (y - i) * 0.25 * (2 * size - 2 * i - EPS) / size**2
-        doubt = 0.8 * doubt + (y - i)
+        pull = kept * pull + (y - i) * 0.25 * (2 * size - 2 * i - EPS) / size**2
+        doubt = kept * doubt + (y - i)
     assert_close(loss.equilibrium().region[0, 1, 0], pull / doubt)
+
+
+@pytest.mark.parametrize("name", ["dice-surgery", "ce+dice-surgery"])
+def test_first_steps_in_which_all_is_in_doubt_are_soon_forgotten(name):
+    labels = torch.cat((torch.zeros(5000), torch.ones(80), (torch.arange(180) % 9 > 4)))
+    sets = torch.cat((torch.zeros(5000), torch.ones(80), 2 + torch.arange(180) % 9)).long()
+    z = torch.zeros(11, dtype=torch.float64, requires_grad=True)
+    loss, optimiser = make_loss(name), torch.optim.Adam([z], lr=0.03)
+
+    def descend(loss):
+        optimiser.zero_grad()
+        gap = z[sets][None]
+        loss(torch.stack((torch.zeros_like(gap), gap), dim=1), labels.long()[None]).backward()
+        optimiser.step()
+
+    for _ in range(300):
+        descend(loss)
+    last = make_loss(name)
+    descend(last)
+    shift = last.equilibrium_shift()[1]  # of the last step alone
+    assert_close(loss.equilibrium_shift()[1], shift, rtol=0.25, atol=0)  # still moving
 
 
 # --- state -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from gradsurge import make_loss, surgery_sigmoid, surgery_softmax
+from gradsurge import Surgery, make_loss, surgery_sigmoid, surgery_softmax
 
 OPERATORS = [surgery_softmax, surgery_sigmoid]
 HALVES = [torch.float16, torch.bfloat16]
@@ -83,6 +83,27 @@ def test_losses_of_halves_are_float32_losses(name, classes):
         value.backward()
     assert torch.equal(value, results[0][0])
     assert torch.equal(z.grad, results[0][1])
+
+
+@pytest.mark.parametrize("make", [lambda: make_loss("dice-surgery"), lambda: Surgery(_dice)])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_autocast_does_not_round_what_is_measured(make, dtype, classes):
+    r = torch.Generator().manual_seed(0)
+    logits = torch.randn(1, classes, 300, 300, generator=r)
+    logits[:, 0] += 4  # over 65504 voxels of background, more than a float16 can count
+    target = torch.randint(0, classes, (1, 300, 300), generator=r)
+    target[:, :280] = 0
+    one, other = make(), make()
+    one(logits.clone().requires_grad_(), target).backward()
+    with torch.autocast("cpu", dtype):
+        other(logits.clone().requires_grad_(), target).backward()
+    torch.testing.assert_close(other.equilibrium_shift(), one.equilibrium_shift())
+
+
+def _dice(p, y):
+    over = (0, 2, 3)
+    return 1 - ((2 * (p * y).sum(over)) / (p + y).sum(over)).mean()
 
 
 def test_large_half_logits_do_not_overflow_in_the_sums():

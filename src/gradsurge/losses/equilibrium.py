@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from gradsurge.losses.ranks import number_of_ranks
 from gradsurge.surgery.operator import Activation
 
+_SHARE = 10.0  # of the steps so far one in so many is looked back on
+
 
 class Equilibrium(NamedTuple):
     """Mean rates of K separate problems with L labels each (softmax: 1 of C, sigmoid: C of 2).
@@ -39,6 +41,7 @@ class Equilibrium(NamedTuple):
         """
         total = self.region + self.cross_entropy.unsqueeze(-1)
         b = torch.log(total[:, :, 0] / total[:, 0, :])
+        b = torch.where(total[:, :, 0] == total[:, 0, :], 0.0, b)  # 0 / 0 of labels never in doubt
         if self.activation == "sigmoid":
             return b[:, 1]
         return torch.cat((torch.zeros_like(b[0, :1]), b[0, 1:]))
@@ -54,12 +57,15 @@ class EquilibriumMeter(nn.Module):
 
     Args:
         decline: the exponent of the rule that is measured.
-        momentum: how much of the past is kept at each step; 0.99 looks back a hundred steps.
+        momentum: how much of the past is kept at each step, at most; 0.99 looks back a hundred
+            steps. Early on it is less, a tenth of the steps so far: in the first steps everything
+            is in doubt, and would outweigh what comes after for long.
         classes: number of classes, only needed to compile a loss before its first use.
         activation: "softmax" or "sigmoid".
     """
 
     totals: Tensor
+    steps: Tensor
 
     def __init__(
         self,
@@ -74,6 +80,7 @@ class EquilibriumMeter(nn.Module):
             raise ValueError(f"momentum: expected a number in [0, 1), got {momentum!r}")
         self.decline, self.activation, self.momentum = decline, activation, momentum
         self.register_buffer("totals", torch.empty(0))
+        self.register_buffer("steps", torch.empty(0))
         self._start(self._shape(classes), torch.device("cpu"))
 
     def _shape(self, classes: int) -> tuple[int, int, int]:
@@ -81,6 +88,7 @@ class EquilibriumMeter(nn.Module):
 
     def _start(self, shape: tuple[int, ...], device: torch.device) -> None:
         self.totals = torch.zeros(shape, device=device, dtype=torch.float32)
+        self.steps = torch.zeros((), device=device, dtype=torch.float32)
         self._attach()
 
     def _attach(self) -> None:
@@ -112,8 +120,10 @@ class EquilibriumMeter(nn.Module):
         rates, probe.grad = probe.grad, None
         if rates is not None:  # a step with an infinite loss is skipped, without asking the device
             rates = _of_all_ranks(rates)
-            added = self.totals * self.momentum + rates
-            self.totals.copy_(torch.where(rates.isfinite().all(), added, self.totals))
+            usable = rates.isfinite().all()
+            kept = (self.steps / (self.steps + _SHARE)).clamp_max(self.momentum)
+            self.totals.copy_(torch.where(usable, self.totals * kept + rates, self.totals))
+            self.steps += usable
 
     def result(self) -> Equilibrium:
         """Return the mean rates measured so far."""
@@ -134,27 +144,34 @@ class EquilibriumMeter(nn.Module):
         return Equilibrium(region, cross_entropy, self.decline, self.activation)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "EquilibriumMeter":
-        kept = self.totals
+        kept = self.totals, self.steps
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.totals = kept.to(self.totals.device)  # moved, but never rounded to half
+        self.totals, self.steps = (x.to(self.totals.device) for x in kept)  # never rounded to half
         self._attach()
         return self
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
-        key = prefix + "totals"
-        saved, (_, _, missing, _, errors) = state_dict.get(key), args
+        keys = [prefix + "totals", prefix + "steps"]
+        saved, (_, _, missing, _, errors) = state_dict.get(keys[0]), args
+        if saved is not None and keys[1] not in state_dict:
+            warnings.warn(
+                f"{keys[0]}: measured by an earlier version, in another way; measuring starts anew",
+                stacklevel=2,
+            )
+            state_dict.pop(keys[0])
+            saved = None
         if saved is None:  # the state of a plain loss: start measuring
             self._start(tuple(self.totals.shape), self.totals.device)
         elif saved.shape != self._shape(saved.shape[1 if self.activation == "softmax" else 0]):
+            kind = self.activation
             errors.append(
-                f"{key}: {tuple(saved.shape)} is not the equilibrium of a {self.activation} loss "
-                f"of this version; leave it out and train some steps to measure it anew"
+                f"{keys[0]}: {tuple(saved.shape)} is not the equilibrium of a {kind} loss"
             )
             return
         elif saved.shape != self.totals.shape:
             self._start(tuple(saved.shape), self.totals.device)
         super()._load_from_state_dict(state_dict, prefix, *args)
-        missing[:] = [name for name in missing if name != key]
+        missing[:] = [name for name in missing if name not in keys]
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_probe"}
@@ -187,7 +204,8 @@ def _fill_unseen(region: Tensor, cross_entropy: Tensor) -> tuple[Tensor, Tensor]
     if bool(unseen.any()):
         names = [tuple(i) if len(region) > 1 else i[1] for i in unseen.nonzero().tolist()]
         warnings.warn(
-            f"equilibrium: label {names} never occurred while measuring; its shift is taken as 0",
+            f"equilibrium: label {names} never occurred while measuring, or was never in doubt; "
+            f"its shift is taken as 0",
             stacklevel=4,
         )
     region = torch.where(region.isnan(), region.transpose(1, 2), region).nan_to_num(0.0)

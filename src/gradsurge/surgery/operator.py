@@ -55,7 +55,7 @@ class Operation:
 class SurgeryOperator(torch.autograd.Function):
     """Activation going forward, field going back; keeps only its inputs, no copies.
 
-    The gradient of ``probe`` is the measured rates (see `gradsurge.surgery.fields`): a measurement
+    The gradient of ``probe`` is the measured rates (see `gradsurge.surgery.rates`): a measurement
     without side effects, which survives torch.compile, checkpointing and gradient accumulation.
     """
 

@@ -10,9 +10,11 @@ a (K, L, 2 L + 1) tensor. Row t holds sums over the voxels with true label t:
 Voxels are weighed by p_c because samples differ: each has its own g. What matters is the pull where
 the network is in doubt. Voxels that it cannot tell apart, n of them, shares r_t and r_c of labels t
 and c, enter row t with n r_t p_c and row c with n r_c p_t: both about n r_t r_c. So the two means
-that are compared are means over the same voxels. Plain means would compare the foreground's pull in
-samples with large structures to the background's in samples with none.
+that are compared are means over about the same voxels. Plain means would compare the foreground's
+pull in samples with large structures to the background's in samples with none.
 """
+
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -28,36 +30,33 @@ def region_rates(
         sums: I, P and Y, (3, N, C).
         confusion: sums of p_c over the voxels of label t, (N, t, c); None for two classes and for
             channels, where they follow from the sums.
-        strength: scale of the surgery.
+        strength: scale of the surgery times its share in the gradient.
         sigmoid: whether each channel is a problem of its own.
     """
     slope_i, slope_p, slope_nll = slopes
-    intersection, predicted, target = sums
-    at_truth, false_positive = slope_p + slope_i, predicted - intersection
-    if sigmoid:
-        pull = _off_diagonal(slope_p, -at_truth)  # (N, C, 2, 2)
-        return _stack(
-            pull * strength,
-            slope_nll.unsqueeze(-1),
-            _off_diagonal(false_positive, target - intersection),
-        )
     if confusion is None:
-        confusion = _off_diagonal(false_positive[:, 1], false_positive[:, 0])
-    pull = slope_p.unsqueeze(1) - at_truth.unsqueeze(2)  # (N, t, c)
-    return _stack(pull * strength, slope_nll, confusion)
+        predicted, target = sums[1:] - sums[0]  # of false positives and of what is missed
+        confusion = _off_diagonal(predicted, target)
+        confusion = confusion if sigmoid else confusion[:, 1]
+    if sigmoid:
+        pull = _off_diagonal(slope_p, -(slope_p + slope_i))  # (N, C, 2, 2)
+        return _stack(pull * strength, slope_nll.unsqueeze(-1), confusion)
+    pull = slope_p.unsqueeze(1) - (slope_p + slope_i).unsqueeze(2)  # (N, t, c)
+    return _stack(pull * strength, slope_nll, confusion).unsqueeze(0)
 
 
 def binary_rates(gap: Tensor, coupling: Tensor, y: Tensor, valid: Tensor | None) -> Tensor:
     """Return the rates (..., 2, 5) of (..., V) voxels with dL/dp ``coupling``.
 
-    A soft label counts as its share.
+    A soft label counts as the one that it is nearer to.
     """
-    false_positive, false_negative = (1.0 - y).mul_(gap.sigmoid()), gap.neg().sigmoid_().mul_(y)
-    if valid is not None:
-        false_positive, false_negative = false_positive * valid, false_negative * valid
-    doubt = _off_diagonal(false_positive.sum(-1), false_negative.sum(-1))
+    inside = (y > 0.5).to(gap.dtype)
+    false_positive, missed = (1.0 - inside).mul_(gap.sigmoid()), gap.neg().sigmoid_().mul_(inside)
+    if valid is not None:  # y is 0 where it does not count
+        false_positive = false_positive * valid
+    doubt = _off_diagonal(false_positive.sum(-1), missed.sum(-1))
     pull = _off_diagonal(
-        false_positive.mul_(coupling).sum(-1), -false_negative.mul_(coupling).sum(-1)
+        false_positive.mul_(coupling).sum(-1), missed.mul_(coupling).sum(-1).neg_()
     )
     return torch.cat((pull, torch.zeros_like(pull[..., :1]), doubt), dim=-1)
 
@@ -70,15 +69,21 @@ def multiclass_rates(p: Tensor, truth: Tensor, difference: Tensor) -> Tensor:
 
 def confusion_sums(p: Tensor, truth: Tensor) -> Tensor:
     """Return the sums of p_c over the voxels of label t, (N, t, c), without those of c = t."""
-    sums = truth @ p.transpose(1, 2)
-    return sums - torch.diag_embed(torch.diagonal(sums, dim1=1, dim2=2))
+    with _no_autocast(p.device.type):  # sums over a million voxels do not fit into halves
+        sums = truth @ p.transpose(1, 2)
+    return sums.masked_fill(torch.eye(p.shape[1], dtype=torch.bool, device=p.device), 0.0)
+
+
+def _no_autocast(device: str) -> AbstractContextManager[object]:
+    if torch.amp.is_autocast_available(device):
+        return torch.autocast(device, enabled=False)
+    return nullcontext()
 
 
 def _stack(pull: Tensor, nll: Tensor, doubt: Tensor) -> Tensor:
-    """Return (K, L, 2 L + 1) rates of (N, [K,] L, L) pulls and doubts, summed over samples."""
+    """Return rates of (N, ..., L, L) pulls and doubts, summed over samples."""
     of_nll = (nll * doubt.sum(dim=-1)).unsqueeze(-1)
-    rates = torch.cat((pull * doubt, of_nll, doubt), dim=-1).sum(dim=0)
-    return rates if rates.ndim == 3 else rates.unsqueeze(0)
+    return torch.cat((pull * doubt, of_nll, doubt), dim=-1).sum(dim=0)
 
 
 def _off_diagonal(upper: Tensor, lower: Tensor) -> Tensor:

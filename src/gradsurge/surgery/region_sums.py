@@ -122,6 +122,8 @@ class _Field(FieldFunction):
     ) -> tuple[Tensor, Tensor]:
         flat = flat_labels(labels, mask, logits, how)
         field, confusion = _write_field(slopes, logits, flat, how)
+        if not how.measured:
+            return field, slopes.new_zeros(())
         strength = 0.0 if how.rule is None else how.rule.scale * how.blend
         sigmoid = how.activation == "sigmoid"
         return field, region_rates(slopes, sums, confusion, strength, sigmoid=sigmoid)
@@ -157,11 +159,11 @@ def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
 def _write_field(
     slopes: Tensor, logits: Tensor, labels: Labels, how: Operation
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the field on the logits, written piece by piece, and the confusion of many classes."""
+    """Return the field on the logits, written piece by piece; of many classes what is measured."""
     n, c = logits.shape[:2]
     z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
     slopes, confusion = slopes.to(dtype), None
-    if kind == "many":
+    if kind == "many" and how.measured:
         confusion = torch.zeros(n, c, c, dtype=sum_dtype(logits.device), device=logits.device)
     along_gap = (two_class_slopes if kind == "two" else channel_slopes)(slopes, nll=how.nll)
     field, out = empty_planes(logits)
@@ -170,12 +172,12 @@ def _write_field(
     for rows, voxels in reversed(pieces):  # what was summed last is still in the cache
         piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
         valid = labels.valid(at, dtype)
-        if confusion is not None:
+        if kind == "many":
             p, truth = piece.softmax(dim=1), labels.one_hot(at, c, dtype)
             of_rows = slopes[:, rows]
             values = multiclass_region_field(p, truth, of_rows, how.rule, how.blend, how.nll)
             valid = valid if valid is None else valid.unsqueeze(1)
-            if how.measured:
+            if confusion is not None:
                 confusion[rows] += confusion_sums(p, truth if valid is None else truth * valid)
         else:
             gap, at_rows = logit_gap(piece, kind, scratch), along_gap.rows(rows)
