@@ -12,6 +12,7 @@ from torch import nn
 
 from gradsurge import Dice, Surgery, SurgeryRule, Tversky, WithCrossEntropy, make_loss
 from gradsurge.losses.equilibrium import EquilibriumMeter
+from gradsurge.surgery import fields, region_sums
 
 # The meter keeps float32 whatever the logits are.
 assert_close = functools.partial(torch.testing.assert_close, check_dtype=False)
@@ -391,6 +392,27 @@ def test_two_uses_in_one_step_are_both_counted():
         1 - z.detach().softmax(1).gather(1, y[:, None]) for z, y in ((one, y_one), (two, y_two))
     ]
     assert_close(loss.meter.totals[..., -2:].sum(), sum(e.sum() for e in wrong))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("make", [lambda: make_loss("dice-surgery"), lambda: Surgery(nn.L1Loss())])
+def test_what_is_not_measured_is_not_computed(make, classes, monkeypatch):
+    called = []
+    for module, name in (
+        (fields, "binary_rates"),
+        (fields, "multiclass_rates"),
+        (region_sums, "confusion_sums"),
+        (region_sums, "region_rates"),
+    ):
+        own = getattr(module, name)
+        spy = functools.partial(lambda own, *a, **k: called.append(own) or own(*a, **k), own)
+        monkeypatch.setattr(module, name, spy)
+    logits, target = batch(classes)
+    loss = make().eval()
+    loss(logits, target).backward()
+    assert not called
+    loss.train()(logits, target).backward()
+    assert called
 
 
 @pytest.mark.parametrize("momentum", [-0.1, 1.0, torch.nan])

@@ -24,7 +24,7 @@ class Variant:
             seed. Both take one point, so that run is there.
         training: fields of `TrainSettings`, over those of the recipe.
         share: of the recipe's steps that it trains. A start of 0.6 and 0.4 that go on from it
-            make the same budget as everybody's; 3 shows whether the budget was enough.
+            make the same budget as everybody's; 0.5 or 3 show whether it is enough.
         seeds: how often it is trained at the chosen point, with seeds 0, 1, ...
         point_of: name of the variant whose chosen point it takes; nothing is searched for it.
     """

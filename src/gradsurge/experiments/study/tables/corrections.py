@@ -27,7 +27,7 @@ from gradsurge.experiments.study.tables.table_rows import (
 
 TITLES = {
     "corrections": "Raw and corrected probabilities",
-    "budget": "More steps",
+    "budget": "Fewer and more steps",
     "schedule": "When surgery sets in",
     "statistics": "Soft and hard global statistics",
     "optimiser": "SGD against AdamW",
