@@ -50,14 +50,15 @@ def binary_rates(gap: Tensor, coupling: Tensor, y: Tensor, valid: Tensor | None)
 
     A soft label counts as the one that it is nearer to.
     """
-    inside = (y > 0.5).to(gap.dtype)
-    false_positive, missed = (1.0 - inside).mul_(gap.sigmoid()), gap.neg().sigmoid_().mul_(inside)
-    if valid is not None:  # y is 0 where it does not count
-        false_positive = false_positive * valid
-    doubt = _off_diagonal(false_positive.sum(-1), missed.sum(-1))
-    pull = _off_diagonal(
-        false_positive.mul_(coupling).sum(-1), missed.mul_(coupling).sum(-1).neg_()
-    )
+    inside = y > 0.5
+    error = torch.where(inside, -gap, gap).sigmoid_()
+    if valid is not None:
+        error.mul_(valid)
+    missed = error * inside
+    false_negatives = missed.sum(-1)
+    doubt = _off_diagonal(error.sum(-1) - false_negatives, false_negatives)
+    pulled = missed.mul_(coupling).sum(-1)
+    pull = _off_diagonal(error.mul_(coupling).sum(-1) - pulled, -pulled)
     return torch.cat((pull, torch.zeros_like(pull[..., :1]), doubt), dim=-1)
 
 
