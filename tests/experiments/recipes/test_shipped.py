@@ -202,7 +202,7 @@ def test_ours_have_all_losses_and_one_small_grid(name):
     assert recipe.variant("tversky").loss_options == recipe.variant("tversky-surgery").loss_options
 
 
-@pytest.mark.parametrize("name", ["hippocampus", "isles-narrow", "phantoms"])
+@pytest.mark.parametrize("name", ["isles-narrow", "phantoms"])
 def test_fewer_steps_are_compared_at_the_same_point(name):
     recipe = read_recipe(name)
     short = [v for v in recipe.variants if v.name.endswith(".short")]
