@@ -360,8 +360,10 @@ def test_steps_that_are_not_measured(step, make):
         loss.equilibrium_shift()
     loss.train()
     before = measure(loss, logits, target)
+    steps = getattr(loss, "region", loss).meter.steps.clone()
     step(loss, logits, target)
     assert torch.equal(loss.equilibrium_shift(), before)
+    assert torch.equal(getattr(loss, "region", loss).meter.steps, steps)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import gradsurge as gs
+from gradsurge.calibration import posterior_from_equilibrium
 
 
 def train(loss, classes=2, labels=None):
@@ -81,9 +82,50 @@ def test_a_pair_of_classes_that_is_never_in_doubt_shifts_nothing():
     loss(logits.requires_grad_(), y).backward()
     shift, rates = loss.equilibrium_shift(), loss.equilibrium().region
     assert rates.isfinite().all()
-    assert rates[0, 0, 2] == rates[0, 2, 0] == 0
+    assert rates[0, 0, 2] == rates[0, 2, 0] > 0
     assert shift[2] == 0
     assert shift[1] > 0
+
+
+def test_a_class_that_is_ruled_out_everywhere_leaves_the_others_their_correction():
+    loss, y = gs.make_loss("dice-surgery"), torch.tensor([[0, 0, 1, 1, 1]])
+    logits = torch.randn(1, 3, 5, generator=torch.Generator().manual_seed(0))
+    logits[:, 2] = -torch.inf
+    loss(logits.requires_grad_(), y).backward()
+    with pytest.warns(UserWarning, match=r"label \[2\] never occurred"):
+        rates = loss.equilibrium()[:3]
+    p = posterior_from_equilibrium(logits.detach().softmax(1), *rates)
+    assert p.isfinite().all()
+    two = gs.make_loss("dice-surgery")
+    two(logits.detach()[:, :2].requires_grad_(), y).backward()
+    expected = posterior_from_equilibrium(logits.detach()[:, :2].softmax(1), *two.equilibrium()[:3])
+    torch.testing.assert_close(p[:, :2], expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True:UserWarning")
+def test_a_graph_of_the_backward_pass_does_not_stay_in_the_measurement():
+    loss = gs.make_loss("dice-surgery")
+    logits = torch.randn(1, 2, 4, 4, requires_grad=True)
+    loss(logits, torch.randint(0, 2, (1, 4, 4))).backward(create_graph=True)
+    assert not loss.meter.totals.requires_grad
+    assert copy.deepcopy(loss).equilibrium_shift().equal(loss.equilibrium_shift())
+
+
+def test_a_loss_pickled_before_steps_were_counted_starts_anew():
+    loss = train(gs.make_loss("dice-surgery"))
+    state = loss.meter.__getstate__()
+    state["_buffers"] = {"totals": torch.ones(1, 2, 4)}
+    loss.meter.__setstate__(state)
+    with pytest.raises(RuntimeError, match="nothing measured"):
+        loss.equilibrium_shift()
+    assert train(loss).equilibrium_shift().isfinite().all()
+
+
+@pytest.mark.parametrize("totals", [torch.ones(3), torch.ones(1, 2, 4)])
+def test_states_that_make_no_sense_are_named(totals):
+    state = {"meter.totals": totals, "meter.steps": torch.ones(())}
+    with pytest.raises(RuntimeError, match="not the equilibrium of a softmax loss"):
+        gs.make_loss("dice-surgery").load_state_dict(state)
 
 
 @pytest.mark.parametrize("name", ["dice-surgery", "ce+dice-surgery"])

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gradsurge.losses import RegionLoss, WithCrossEntropy, make_loss
 
-STEPS = 600  # the running mean behind the shift forgets the first steps to within 1e-5 of the shift
+STEPS = 600  # then the running mean behind the shift has forgotten the first steps
 VOXELS = 50  # of a set: enough to write every ratio of RATIOS exactly
 RATIOS = tuple(k / VOXELS for k in range(1, VOXELS, 2))  # 0.02, 0.06, ..., 0.98
 COMPARED = ("ce", "dice", "dice-surgery")

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from gradsurge.losses.ranks import number_of_ranks
 from gradsurge.surgery.operator import Activation
 
-_SHARE = 10.0  # of the steps so far one in so many is looked back on
+_LOOK_BACK = 0.1  # of the backward passes so far
 
 
 class Equilibrium(NamedTuple):
@@ -41,7 +41,6 @@ class Equilibrium(NamedTuple):
         """
         total = self.region + self.cross_entropy.unsqueeze(-1)
         b = torch.log(total[:, :, 0] / total[:, 0, :])
-        b = torch.where(total[:, :, 0] == total[:, 0, :], 0.0, b)  # 0 / 0 of labels never in doubt
         if self.activation == "sigmoid":
             return b[:, 1]
         return torch.cat((torch.zeros_like(b[0, :1]), b[0, 1:]))
@@ -57,9 +56,9 @@ class EquilibriumMeter(nn.Module):
 
     Args:
         decline: the exponent of the rule that is measured.
-        momentum: how much of the past is kept at each step, at most; 0.99 looks back a hundred
-            steps. Early on it is less, a tenth of the steps so far: in the first steps everything
-            is in doubt, and would outweigh what comes after for long.
+        momentum: how much of the past is kept at each backward pass, at most; 0.99 looks back on a
+            hundred. Early on less is kept, so that about a tenth of the passes so far is looked
+            back on: in the first ones everything is in doubt, which would outweigh the rest.
         classes: number of classes, only needed to compile a loss before its first use.
         activation: "softmax" or "sigmoid".
     """
@@ -84,7 +83,11 @@ class EquilibriumMeter(nn.Module):
         self._start(self._shape(classes), torch.device("cpu"))
 
     def _shape(self, classes: int) -> tuple[int, int, int]:
-        return (1, classes, 2 * classes + 1) if self.activation == "softmax" else (classes, 2, 5)
+        return (1, classes, 2 * classes + 1) if self._softmax else (classes, 2, 5)
+
+    @property
+    def _softmax(self) -> bool:
+        return self.activation == "softmax"
 
     def _start(self, shape: tuple[int, ...], device: torch.device) -> None:
         self.totals = torch.zeros(shape, device=device, dtype=torch.float32)
@@ -119,9 +122,9 @@ class EquilibriumMeter(nn.Module):
     def _fold(self, probe: Tensor) -> None:
         rates, probe.grad = probe.grad, None
         if rates is not None:  # a step with an infinite loss is skipped, without asking the device
-            rates = _of_all_ranks(rates)
+            rates = _of_all_ranks(rates.detach())  # of create_graph=True nothing is kept
             usable = rates.isfinite().all()
-            kept = (self.steps / (self.steps + _SHARE)).clamp_max(self.momentum)
+            kept = (1.0 - 1.0 / (1.0 + _LOOK_BACK * self.steps)).clamp_max(self.momentum)
             self.totals.copy_(torch.where(usable, self.totals * kept + rates, self.totals))
             self.steps += usable
 
@@ -132,14 +135,15 @@ class EquilibriumMeter(nn.Module):
         if not bool(doubt.any()):
             raise RuntimeError(
                 "equilibrium: nothing measured yet; it is measured in the backward pass, so train "
-                "some steps with blend 1 or load a state_dict first"
+                "some steps with blend 1 or load a state_dict of this version first"
             )
         cross_entropy = (cross_entropy / doubt.sum(dim=-1, keepdim=True)).squeeze(-1)
         region, cross_entropy = _fill_unseen(region / doubt, cross_entropy)
         if bool((region + cross_entropy.unsqueeze(-1) < 0).any()):
             raise RuntimeError(
                 "equilibrium: the loss pushes voxels away from their label (negative rates), so "
-                "its field has no rest point; is it really a loss, lower for better masks?"
+                "its field has no rest point; is it really a loss, lower for better masks? (Round "
+                "another loss, Surgery(...), soft labels have no closed form.)"
             )
         return Equilibrium(region, cross_entropy, self.decline, self.activation)
 
@@ -151,33 +155,36 @@ class EquilibriumMeter(nn.Module):
         return self
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
-        keys = [prefix + "totals", prefix + "steps"]
-        saved, (_, _, missing, _, errors) = state_dict.get(keys[0]), args
-        if saved is not None and keys[1] not in state_dict:
+        totals, steps = prefix + "totals", prefix + "steps"
+        saved, (_, _, missing, _, errors) = state_dict.get(totals), args
+        if saved is not None and steps not in state_dict:
             warnings.warn(
-                f"{keys[0]}: measured by an earlier version, in another way; measuring starts anew",
+                f"{totals}: measured by an earlier version, in another way; measuring starts anew",
                 stacklevel=2,
             )
-            state_dict.pop(keys[0])
             saved = None
-        if saved is None:  # the state of a plain loss: start measuring
+        if saved is None:  # the state of a plain loss, or of an earlier version
+            state_dict.pop(totals, None)
+            state_dict.pop(steps, None)
             self._start(tuple(self.totals.shape), self.totals.device)
-        elif saved.shape != self._shape(saved.shape[1 if self.activation == "softmax" else 0]):
-            kind = self.activation
-            errors.append(
-                f"{keys[0]}: {tuple(saved.shape)} is not the equilibrium of a {kind} loss"
-            )
+        elif saved.ndim != 3 or saved.shape != self._shape(saved.shape[int(self._softmax)]):
+            what = f"is not the equilibrium of a {self.activation} loss"
+            errors.append(f"{totals}: {tuple(saved.shape)} {what}")
             return
         elif saved.shape != self.totals.shape:
             self._start(tuple(saved.shape), self.totals.device)
         super()._load_from_state_dict(state_dict, prefix, *args)
-        missing[:] = [name for name in missing if name not in keys]
+        missing[:] = [name for name in missing if name not in (totals, steps)]
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_probe"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
+        if "steps" not in self._buffers:  # pickled by an earlier version: measuring starts anew
+            self.register_buffer("steps", torch.empty(0))
+            classes = self.totals.shape[1 if self._softmax else 0]
+            self._start(self._shape(classes), self.totals.device)
         self._attach()
 
 
@@ -198,7 +205,8 @@ def _fill_unseen(region: Tensor, cross_entropy: Tensor) -> tuple[Tensor, Tensor]
     """Return the rates with those that were never measured set so that they shift nothing.
 
     A pair of labels between which no voxel was in doubt in one direction gets the rate of the
-    other direction, which balances it; so does every pair of a label that never occurred.
+    other direction, which balances it; without either, the mean of all rates, so that the labels
+    stay connected. So does every pair of a label that never occurred.
     """
     unseen = cross_entropy.isnan()
     if bool(unseen.any()):
@@ -208,6 +216,10 @@ def _fill_unseen(region: Tensor, cross_entropy: Tensor) -> tuple[Tensor, Tensor]
             f"its shift is taken as 0",
             stacklevel=4,
         )
-    region = torch.where(region.isnan(), region.transpose(1, 2), region).nan_to_num(0.0)
-    typical = cross_entropy.nanmean(dim=-1, keepdim=True).nan_to_num(0.0)
-    return region, torch.where(unseen, typical, cross_entropy)
+    region = torch.where(region.isfinite(), region, torch.nan)
+    known = torch.where(region.isnan(), region.transpose(1, 2), region)
+    typical = known.nanmean(dim=(1, 2), keepdim=True).nan_to_num(1.0)
+    own = torch.eye(region.shape[1], dtype=torch.bool, device=region.device)
+    region = torch.where(known.isnan(), typical, known).masked_fill(own, 0.0)
+    background = cross_entropy[:, :1].where(~unseen[:, :1], cross_entropy.nanmean(-1, keepdim=True))
+    return region, torch.where(unseen, background.nan_to_num(0.0), cross_entropy)

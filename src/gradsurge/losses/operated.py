@@ -59,8 +59,8 @@ class Operated(nn.Module):
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
         if self.meter is None:  # a plain loss takes the state of the operated one, less its meter
-            for name in ("totals", "steps"):
-                state_dict.pop(f"{prefix}meter.{name}", None)
+            for name in [key for key in state_dict if key.startswith(f"{prefix}meter.")]:
+                state_dict.pop(name)
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def extra_repr(self) -> str:

@@ -54,11 +54,10 @@ def binary_rates(gap: Tensor, coupling: Tensor, y: Tensor, valid: Tensor | None)
     error = torch.where(inside, -gap, gap).sigmoid_()
     if valid is not None:
         error.mul_(valid)
-    missed = error * inside
-    false_negatives = missed.sum(-1)
-    doubt = _off_diagonal(error.sum(-1) - false_negatives, false_negatives)
-    pulled = missed.mul_(coupling).sum(-1)
-    pull = _off_diagonal(error.mul_(coupling).sum(-1) - pulled, -pulled)
+    false_positive, missed = error * ~inside, error.mul_(inside)
+    doubt = _off_diagonal(false_positive.sum(-1), missed.sum(-1))
+    pulled = false_positive.mul_(coupling).sum(-1), missed.mul_(coupling).sum(-1)
+    pull = _off_diagonal(pulled[0], -pulled[1])
     return torch.cat((pull, torch.zeros_like(pull[..., :1]), doubt), dim=-1)
 
 

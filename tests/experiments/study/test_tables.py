@@ -360,7 +360,7 @@ def test_more_steps_are_shown_raw_after_the_closed_form_and_a_temperature():
     corrections = ("none", "equilibrium", "bias", "temperature")
     records = [record(name, corrections=corrections) for name in names]
     table = tables_of(records, recipe(names, {"budget": names}), "budget")
-    assert table.title.startswith("More steps")
+    assert table.title.startswith("Fewer and more steps")
     found = rows(table)
     ends = ("", ", equilibrium", ", temperature")
     assert set(found) == {f"{name}{end}" for name in names for end in ends}
