@@ -18,7 +18,7 @@ SEARCH = [
     (["fives", "--loss", "dcie"], 2, "no variant 'dcie'"),
     (["fives", "--loss", "dice", "--store", "a", "--data", "b"], 2, "--store and --data: give one"),
     (["fives", "--loss", "dice"], 1, "fives: no data; give --data RAW or --store STORE"),
-    (["phantoms", "--loss", "ce.long"], 1, "takes the point of ce"),
+    (["phantoms", "--loss", "ce.short"], 1, "takes the point of ce"),
     (["phantoms", "--loss", "ce", "--trials", "9"], 1, "trials: phantoms tries the 2 points"),
 ]
 COMMANDS = [
