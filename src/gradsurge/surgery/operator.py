@@ -38,7 +38,6 @@ class Operation:
     soft: bool = False
     nll: bool = False
     hard: bool = False
-    measured: bool = False
     refuse_probabilities: bool = False
 
     def kind(self, channels: int) -> Literal["two", "many", "channels"]:
@@ -87,8 +86,9 @@ class SurgeryOperator(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> Any:
         """Return the field for the logits and the rates for the probe."""
         run: Callable[..., Any] = _Field.forward if torch.compiler.is_compiling() else _Field.apply
-        field, rates = run(grads[0], *ctx.saved_tensors, ctx.operation)
-        return field, None, None, rates.float() if ctx.needs_input_grad[3] else None, None
+        measured = ctx.needs_input_grad[3]
+        field, rates = run(grads[0], *ctx.saved_tensors, ctx.operation, measured)
+        return field, None, None, rates.float() if measured else None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
@@ -99,7 +99,12 @@ class SurgeryOperator(torch.autograd.Function):
 class _Field(FieldFunction):
     @staticmethod
     def forward(
-        grad: Tensor, logits: Tensor, labels: Tensor, mask: Tensor | None, operation: Operation
+        grad: Tensor,
+        logits: Tensor,
+        labels: Tensor,
+        mask: Tensor | None,
+        operation: Operation,
+        measured: bool,
     ) -> tuple[Tensor, Tensor]:
         field = softmax_field if operation.activation == "softmax" else sigmoid_field
         return field(
@@ -108,7 +113,7 @@ class _Field(FieldFunction):
             flat_labels(labels, mask, logits, operation),
             operation.rule,
             operation.blend,
-            measured=operation.measured,
+            measured=measured,
         )
 
     @staticmethod
@@ -173,7 +178,5 @@ def operate(
 ) -> Tensor:
     """Return the probabilities, with the operation's backward pass."""
     logits, labels, valid, how = prepare(logits, target, operation, mask)
-    rates = probe(logits)
-    how = replace(how, measured=rates is not None)
-    p: Tensor = call(SurgeryOperator, logits, labels, valid, rates, how)
+    p: Tensor = call(SurgeryOperator, logits, labels, valid, probe(logits), how)
     return p

@@ -7,7 +7,6 @@ pass as one more sum. The backward pass reads the logits once more and writes th
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -69,9 +68,7 @@ def region_sums(
 ) -> RegionSums:
     """Return the sums of a batch, differentiable by the operation's rule (plain without one)."""
     logits, labels, valid, how = prepare(logits, target, operation, mask)
-    rates = probe(logits)
-    how = replace(how, measured=rates is not None)
-    soft, fixed = call(_RegionSums, logits, labels, valid, rates, how)
+    soft, fixed = call(_RegionSums, logits, labels, valid, probe(logits), how)
     return RegionSums(*soft.unbind(), *fixed.unbind())
 
 
@@ -101,9 +98,9 @@ class _RegionSums(torch.autograd.Function):
             flat = flat_labels(labels, mask, logits, ctx.how)  # a second derivative may follow
             return plain_region_gradient(grads[0], logits, flat, ctx.how), None, None, None, None
         run: Callable[..., Any] = _Field.forward if compiling else _Field.apply
-        sums = torch.stack((soft[0], soft[1], fixed[0]))
-        field, rates = run(grads[0], logits, labels, mask, sums, ctx.how)
-        return field, None, None, rates.float() if ctx.needs_input_grad[3] else None, None
+        measured, sums = ctx.needs_input_grad[3], torch.stack((soft[0], soft[1], fixed[0]))
+        field, rates = run(grads[0], logits, labels, mask, sums, ctx.how, measured)
+        return field, None, None, rates.float() if measured else None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
@@ -119,10 +116,11 @@ class _Field(FieldFunction):
         mask: Tensor | None,
         sums: Tensor,
         how: Operation,
+        measured: bool,
     ) -> tuple[Tensor, Tensor]:
         flat = flat_labels(labels, mask, logits, how)
-        field, confusion = _write_field(slopes, logits, flat, how)
-        if not how.measured:
+        field, confusion = _write_field(slopes, logits, flat, how, measured=measured)
+        if not measured:
             return field, slopes.new_zeros(())
         strength = 0.0 if how.rule is None else how.rule.scale * how.blend
         sigmoid = how.activation == "sigmoid"
@@ -157,13 +155,13 @@ def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
 
 
 def _write_field(
-    slopes: Tensor, logits: Tensor, labels: Labels, how: Operation
+    slopes: Tensor, logits: Tensor, labels: Labels, how: Operation, *, measured: bool
 ) -> tuple[Tensor, Tensor | None]:
     """Return the field on the logits, written piece by piece; of many classes what is measured."""
     n, c = logits.shape[:2]
     z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
     slopes, confusion = slopes.to(dtype), None
-    if kind == "many" and how.measured:
+    if kind == "many" and measured:
         confusion = torch.zeros(n, c, c, dtype=sum_dtype(logits.device), device=logits.device)
     along_gap = (two_class_slopes if kind == "two" else channel_slopes)(slopes, nll=how.nll)
     field, out = empty_planes(logits)
