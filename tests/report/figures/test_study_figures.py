@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from gradsurge.experiments.figure_data.study import StudyRecords
 from gradsurge.experiments.figure_data.study.detection_curves import detection_curves
@@ -133,6 +134,28 @@ def test_detection_has_false_alarms_along_its_axis(study):
     np.testing.assert_allclose(labelled(right)["CE"].get_xdata(), curve.thresholds)
     large = left.lines[1]
     assert large.get_xdata() == curve.false_positives.mean[9]  # threshold 0.5
+
+
+def test_legends_of_long_names_stay_inside_the_picture(study):
+    def renamed(lines):
+        longer = {"dice": "ce+dice", "dice-surgery": "ce+dice-surgery"}
+        return {replace(n, variant=longer.get(n.variant, n.variant)): v for n, v in lines.items()}
+
+    (curves,) = detection_curves(study, "dice")
+    shifted = shift_curves(study, "dice")
+    bands = {key: renamed(lines) for key, lines in shifted.bands.items()}
+    for figure in (
+        detection.draw(replace(curves, lines=renamed(curves.lines))),
+        shift.draw(replace(shifted, bands=bands)),
+    ):
+        (legend,) = figure.legends
+        texts = [text.get_text() for text in legend.get_texts()]
+        assert texts[-1] == "CE + Dice surgery, corrected"
+        FigureCanvasAgg(figure).draw()
+        inside = figure.bbox.padded(1)
+        box = legend.get_window_extent()
+        assert inside.contains(box.x0, box.y0)
+        assert inside.contains(box.x1, box.y1)
 
 
 def test_exponents_and_corrections_show_their_data(study):

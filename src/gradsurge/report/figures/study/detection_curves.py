@@ -12,7 +12,7 @@ from gradsurge.experiments.figure_data.study.detection_curves import (
 )
 from gradsurge.report.figures.model_looks import ModelLook
 from gradsurge.report.figures.planes import short
-from gradsurge.report.figures.study.line_looks import LOOKS, line_title
+from gradsurge.report.figures.study.line_looks import LEGEND_COLUMNS, LOOKS, line_title
 from gradsurge.report.style import styled
 
 _MARKED = 0.5
@@ -22,7 +22,7 @@ _WIDE = 8.0  # false positives a case above which the axis is squeezed
 @styled
 def draw(data: DetectionCurves) -> Figure:
     """Draw a line a way to calibrate; a large sign stands where the threshold is 0.5."""
-    figure = Figure(figsize=(7.0, 3.4), layout="constrained")
+    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for name, curve in data.lines.items():
         look = LOOKS[name.role]
@@ -41,7 +41,7 @@ def draw(data: DetectionCurves) -> Figure:
     for axis in (left, right):
         axis.set_ylim(max(0.0, low - 0.05), 1.0)
     handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(5, len(labels)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=LEGEND_COLUMNS)
     figure.suptitle(
         f"{data.study}, {short(data.structure)}: {data.lesions} lesions in {data.cases} cases; "
         f"large signs: threshold 0.5",

@@ -13,6 +13,7 @@ LOOKS: dict[Role, ModelLook] = {
     "surgery": ModelLook("", FOREGROUND, "^", (5, 2)),
     "corrected": ModelLook("", OURS, "D", ()),
 }
+LEGEND_COLUMNS = 3  # of the five ways: "CE + Dice surgery, corrected" and its kin are long
 SCORE_TITLES = {
     "nll": "NLL",
     "ece": "ECE",

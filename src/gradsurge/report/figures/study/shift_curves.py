@@ -11,7 +11,12 @@ from gradsurge.experiments.figure_data.study.lines import Band
 from gradsurge.experiments.figure_data.study.shift_curves import SCORES, ShiftCurves
 from gradsurge.report.figures.log_axes import log_if_wide
 from gradsurge.report.figures.loss_titles import loss_title
-from gradsurge.report.figures.study.line_looks import LOOKS, SCORE_TITLES, line_title
+from gradsurge.report.figures.study.line_looks import (
+    LEGEND_COLUMNS,
+    LOOKS,
+    SCORE_TITLES,
+    line_title,
+)
 from gradsurge.report.style import styled
 
 _ABOUT = {
@@ -50,7 +55,7 @@ def draw(data: ShiftCurves) -> Figure:
         list(handles.values()),
         list(handles),
         loc="outside lower center",
-        ncols=min(len(handles), 5),
+        ncols=LEGEND_COLUMNS,
         columnspacing=1.2,
         handletextpad=0.5,
     )
