@@ -14,16 +14,15 @@ def posterior_from_equilibrium(
 ) -> Tensor:
     r"""Return the posterior that makes ``probabilities`` an equilibrium of a surgery field.
 
-    Voxels that a network cannot tell apart, a share r_t of them of class t, pull their common p
-    towards class c at the rate r_t p_c A_tc, with A_tc = ce_t + D region[t, c] on voxels of
-    class t. The field vanishes where r is the stationary distribution of these rates: for two
+    Of voxels that a network cannot tell apart a share r_t is of class t. These pull the common p
+    away from class c at the rate r_t p_c A_tc, with A_tc = ce_t + D region[t, c]. The field vanishes where r is the stationary distribution of these rates: for two
     classes odds(r) = odds(p) A_01 / A_10, for more a linear system of C equations a voxel.
 
     Args:
         probabilities: p, (N, C, *S): exclusive classes, or channels that may overlap.
         region: mean rates of the region loss, as a surgery loss measures them: (1, C, C) for
             exclusive classes, (C, 2, 2) for channels; row t for voxels of class t, column c the
-            class that is pushed down. (C, C) means (1, C, C).
+            class they pull away from. (C, C) means (1, C, C).
         cross_entropy: mean rates of a cross-entropy term, (1, C) or (C, 2); (C,) means (1, C).
         decline: the exponent n of D = (1 - m^n)(1 - (1-m)^n), m the largest p of a voxel, which
             only matters beside cross-entropy; None for D = 1.

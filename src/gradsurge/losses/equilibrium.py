@@ -24,8 +24,8 @@ _LOOK_BACK = 0.1  # of the backward passes so far
 class Equilibrium(NamedTuple):
     """Mean rates of K separate problems with L labels each (softmax: 1 of C, sigmoid: C of 2).
 
-    ``region[k, t, c]`` is what the region loss pulls a voxel of true label t towards c, divided by
-    p_c and the decline; ``cross_entropy[k, t]`` is cross-entropy's share, the same for every c.
+    ``region[k, t, c]`` is how hard the region loss pulls a voxel of true label t away from c,
+    divided by p_c and the decline; ``cross_entropy[k, t]`` is cross-entropy's share, the same for every c.
     ``decline`` is the exponent, None for no decline.
     """
 

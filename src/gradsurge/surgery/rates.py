@@ -3,7 +3,7 @@
 For K separate problems of L labels each (softmax: 1 problem of C labels; sigmoid: C problems of 2)
 a (K, L, 2 L + 1) tensor. Row t holds sums over the voxels with true label t:
 
-- for each c, p_c times what the region loss pulls towards c: scale * (g_c - g_t),
+- for each c, p_c times the pull of the region loss away from c: scale * (g_c - g_t),
 - cross-entropy's weight times e, the sum of p_c over the other labels,
 - for each c but t, p_c: what the sums before are to be divided by.
 
