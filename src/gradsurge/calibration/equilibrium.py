@@ -15,8 +15,9 @@ def posterior_from_equilibrium(
     r"""Return the posterior that makes ``probabilities`` an equilibrium of a surgery field.
 
     Of voxels that a network cannot tell apart a share r_t is of class t. These pull the common p
-    away from class c at the rate r_t p_c A_tc, with A_tc = ce_t + D region[t, c]. The field vanishes where r is the stationary distribution of these rates: for two
-    classes odds(r) = odds(p) A_01 / A_10, for more a linear system of C equations a voxel.
+    away from class c at the rate r_t p_c A_tc, with A_tc = ce_t + D region[t, c]. The field
+    vanishes where r is the stationary distribution of these rates: for two classes odds(r) =
+    odds(p) A_01 / A_10, for more a linear system of C equations a voxel.
 
     Args:
         probabilities: p, (N, C, *S): exclusive classes, or channels that may overlap.

@@ -25,8 +25,8 @@ class Equilibrium(NamedTuple):
     """Mean rates of K separate problems with L labels each (softmax: 1 of C, sigmoid: C of 2).
 
     ``region[k, t, c]`` is how hard the region loss pulls a voxel of true label t away from c,
-    divided by p_c and the decline; ``cross_entropy[k, t]`` is cross-entropy's share, the same for every c.
-    ``decline`` is the exponent, None for no decline.
+    divided by p_c and the decline; ``cross_entropy[k, t]`` is cross-entropy's share, the same for
+    every c. ``decline`` is the exponent, None for no decline.
     """
 
     region: Tensor
@@ -84,6 +84,9 @@ class EquilibriumMeter(nn.Module):
 
     def _shape(self, classes: int) -> tuple[int, int, int]:
         return (1, classes, 2 * classes + 1) if self._softmax else (classes, 2, 5)
+
+    def _classes(self, totals: Tensor) -> int:
+        return totals.shape[1 if self._softmax else 0]
 
     @property
     def _softmax(self) -> bool:
@@ -167,7 +170,7 @@ class EquilibriumMeter(nn.Module):
             state_dict.pop(totals, None)
             state_dict.pop(steps, None)
             self._start(tuple(self.totals.shape), self.totals.device)
-        elif saved.ndim != 3 or saved.shape != self._shape(saved.shape[int(self._softmax)]):
+        elif saved.ndim != 3 or saved.shape != self._shape(self._classes(saved)):
             what = f"is not the equilibrium of a {self.activation} loss"
             errors.append(f"{totals}: {tuple(saved.shape)} {what}")
             return
@@ -183,8 +186,7 @@ class EquilibriumMeter(nn.Module):
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         if "steps" not in self._buffers:  # pickled by an earlier version: measuring starts anew
             self.register_buffer("steps", torch.empty(0))
-            classes = self.totals.shape[1 if self._softmax else 0]
-            self._start(self._shape(classes), self.totals.device)
+            self._start(self._shape(self._classes(self.totals)), self.totals.device)
         self._attach()
 
 
