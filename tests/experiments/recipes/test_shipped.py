@@ -203,7 +203,7 @@ def test_ours_have_all_losses_and_one_small_grid(name):
     assert recipe.variant("tversky").loss_options == recipe.variant("tversky-surgery").loss_options
 
 
-@pytest.mark.parametrize("name", ["hippocampus", "isles-narrow", "phantoms"])
+@pytest.mark.parametrize("name", ["hippocampus", "isles", "isles-narrow", "phantoms"])
 def test_fewer_steps_are_compared_at_the_same_point(name):
     recipe = read_recipe(name)
     short = [v for v in recipe.variants if v.name.endswith(".short")]
@@ -248,7 +248,7 @@ def test_tables_of_ours(name, scale):
         "chase": {"1", "3", "4", "shift"},
         "hippocampus": {"2", "5", "budget", "shift"},
         "hippocampus-binary": {"2", "5", "schedule", "statistics", "shift"},
-        "isles": {"2", "5", "6", "bias", "volume"},
+        "isles": {"2", "5", "6", "bias", "budget", "volume"},
         "isles-narrow": {"2", "5", "6", "budget", "schedule", "statistics", "volume"},
         "phantoms": {"1", "4", "6", "budget", "optimiser"},
     }
