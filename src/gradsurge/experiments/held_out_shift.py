@@ -1,14 +1,13 @@
 """Why a closed form does not fit new images: its rates, or what comes to rest with them?
 
 The closed form presumes that the field has come to rest, where log(FP / FN) of the probabilities is
-its shift (without cross-entropy). It has on training images; on new ones only if the network knows
-as much about them. ``python -m gradsurge.experiments.held_out_shift RUN ...`` measures the shift
-that the rates of the trained weights foresee and log(FP / FN), on training and on validation
-patches drawn alike.
+its shift (without cross-entropy). It may have on training images; on new ones it has only if the
+network knows as much about them. ``python -m gradsurge.experiments.held_out_shift RUN ...``
+measures both, what the rates of the trained weights foresee and log(FP / FN), on training and on
+validation patches drawn alike.
 """
 
 import argparse
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,23 +27,28 @@ from gradsurge.losses.equilibrium import EquilibriumMeter
 
 
 @dataclass(frozen=True)
-class Rest:
-    """Patches of a split under a trained network.
+class Balance:
+    """Patches under a trained network; means over structures, each against background.
 
     Attributes:
-        shift: what their rates foresee, where p = 1/2, mean over structures.
-        balance: log(FP / FN), of the probability of foreground.
+        foreseen: the shift of the logit that the rates of these patches foresee, where p = 1/2.
+        found: log(FP / FN) of the probabilities.
     """
 
-    shift: float
-    balance: float
+    foreseen: float
+    found: float
 
 
-def measure_rest(run: TrainedRun, store: Store, split: str, steps: int, seed: int = 0) -> Rest:
+def measure_balance(
+    run: TrainedRun, store: Store, split: str, steps: int, seed: int = 0
+) -> Balance:
     """Measure a run's best weights on so many batches of patches, not augmented.
 
+    Under deep supervision the loss is that of the finest level alone.
+
     Raises:
-        ValueError: the run has no closed form, its regions overlap, or nothing is in doubt.
+        ValueError: the run has no closed form, its regions overlap, or the patches hold no false
+            alarms, no misses, or one of the structures never.
     """
     if "equilibrium" not in run.corrections:
         raise ValueError(f"{run.folder}: no closed form was measured; give a run with surgery")
@@ -52,38 +56,42 @@ def measure_rest(run: TrainedRun, store: Store, split: str, steps: int, seed: in
         raise ValueError(f"{run.folder}: its regions overlap; only classes that exclude each other")
     model, loss = run.model(), make_run_loss(run.config, levels=1)
     meter = _meter(loss)
-    meter.momentum = 0.0  # each pass alone: here no weights change, so that all count alike
-    rates, wrong = torch.zeros(()), torch.zeros(2, dtype=torch.float64)
+    rates, errors = torch.zeros(()), torch.zeros(())
     source = PatchSource(store, store.split(split), run.config.patches, "none")
     for batch in stream_batches(source, seed, 0, steps):
         with torch.no_grad():
             logits = model(batch["image"])
-        wrong += _wrong(logits, batch["label"], run.task.ignore_index)
+        errors = errors + _errors(logits, batch["label"])
+        meter.totals.zero_()  # no weights change here, so that all passes count alike
         loss(logits.requires_grad_(), batch["label"]).backward()
         rates = rates + meter.totals
-    if not wrong.all():
-        raise ValueError(f"{run.folder}: nothing is in doubt; look at more steps")
+    if not errors.all():
+        raise ValueError(f"{run.folder}: no false alarms or no misses; look at more steps")
     meter.totals = rates
-    found, why = equilibrium_of(loss)
-    if found is None:
+    foreseen, why = equilibrium_of(loss)
+    if foreseen is None:
         raise ValueError(f"{run.folder}: {why}")
-    return Rest(_mean_shift(found), math.log(wrong[0] / wrong[1]))
+    return Balance(_mean_shift(run, foreseen), float((errors[0] / errors[1]).log().mean()))
 
 
 def _meter(loss: nn.Module) -> EquilibriumMeter:
     return next(part for part in loss.modules() if isinstance(part, EquilibriumMeter))
 
 
-def _wrong(logits: Tensor, label: Tensor, ignored: int | None) -> Tensor:
-    """Return FP and FN of the probability of foreground."""
-    background = logits.double().softmax(1)[:, 0]
-    counted = torch.ones_like(label, dtype=torch.bool) if ignored is None else label != ignored
-    false_alarm = (1 - background)[counted & (label == 0)].sum()
-    return torch.stack((false_alarm, background[counted & (label != 0)].sum()))
+def _errors(logits: Tensor, label: Tensor) -> Tensor:
+    """Return FP and FN of each structure against background, (2, structures)."""
+    p = logits.double().softmax(1)
+    structures = range(1, p.shape[1])
+    false_alarms = [p[:, c][label == 0].sum() for c in structures]
+    misses = [p[:, 0][label == c].sum() for c in structures]
+    return torch.stack((torch.stack(false_alarms), torch.stack(misses)))
 
 
-def _mean_shift(correction: Recalibration) -> float:
-    return fmean(logit_shift(correction))
+def _mean_shift(run: TrainedRun, correction: Recalibration) -> float:
+    shifts = logit_shift(correction)
+    if not shifts:
+        raise ValueError(f"{run.folder}: {correction.method} puts a structure out of the question")
+    return fmean(shifts)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -96,12 +104,12 @@ def main(words: Sequence[str] | None = None) -> None:
     for folder in typed.run:
         run = open_run(folder)
         store = Store.open(typed.store or run.config.store)
-        here, new = (measure_rest(run, store, s, typed.steps) for s in ("train", "validation"))
-        taken, fitted = (_mean_shift(run.corrections[c]) for c in ("equilibrium", "bias"))
+        old, new = (measure_balance(run, store, s, typed.steps) for s in ("train", "validation"))
+        taken, fitted = (_mean_shift(run, run.corrections[c]) for c in ("equilibrium", "bias"))
         print(  # noqa: T201
             f"{run.config.loss}, seed {run.config.training.seed}: closed form {taken:+.2f}, fitted "
-            f"{fitted:+.2f}; rates of training patches {here.shift:+.2f}, of validation patches "
-            f"{new.shift:+.2f}; log(FP / FN) {here.balance:+.2f} and {new.balance:+.2f}",
+            f"{fitted:+.2f}; rates of training patches {old.foreseen:+.2f}, of validation patches "
+            f"{new.foreseen:+.2f}; log(FP / FN) {old.found:+.2f} and {new.found:+.2f}",
             flush=True,
         )
 
