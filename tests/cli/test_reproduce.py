@@ -52,7 +52,7 @@ def test_a_dry_run_tells_runs_time_and_published_numbers(run, tmp_path):
     assert "(a guess for one GPU: " in result.stdout
     ours = run("isles", "--dry-run").stdout
     assert "(a guess for two cores: " in ours
-    tried = "lr0.003_tried, lr0.01_tried"
+    tried = "lr0.001_tried, lr0.003_tried"
     assert f"\ndice: {tried}, best_seed0, best_seed1, best_seed2\n" in ours
     assert list(tmp_path.iterdir()) == []
     told = json.loads(run("fives", "--table", 1, "--dry-run", "--json").stdout)
