@@ -130,6 +130,12 @@ def test_local_links_and_pictures_exist(document):
     assert not missing
 
 
+def test_paragraphs_of_lists_stay_in_their_lists(document):
+    prose = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    # The site wants four spaces: with fewer the list ends there, and swallows its next point.
+    assert not re.findall(r"\n\n {1,3}\S.*", prose)
+
+
 def test_extras_that_are_named_exist(document):
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     named = re.findall(r"(?:gradsurge|\.whl|'\.)\[([a-z,]+)\]", document.read_text())
