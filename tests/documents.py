@@ -37,12 +37,17 @@ def said_to_print(code: str) -> list[str]:
     return [*beside, *(line[2:] for line in below)]
 
 
+def prose(document: Path) -> str:
+    """Return the text of a document without its blocks of code."""
+    return _FENCED.sub("", document.read_text())
+
+
 def commands(document: Path) -> list[list[str]]:
     """Return the words after ``gradsurge`` of every command in blocks and between backticks."""
-    text = document.read_text()
-    typed = [block for language, block in _FENCED.findall(text) if language in _SHELLS]
+    blocks = _FENCED.findall(document.read_text())
+    typed = [block for language, block in blocks if language in _SHELLS]
     lines = [line for block in typed for line in _lines(block)]
-    lines += [" ".join(span.split()) for span in _INLINE.findall(_FENCED.sub("", text))]
+    lines += [" ".join(span.split()) for span in _INLINE.findall(prose(document))]
     return [words for line in lines if (words := _words(line))]
 
 

@@ -11,7 +11,7 @@ import pytest
 import typer.main
 
 from gradsurge.cli import app
-from tests.documents import DOCUMENTS, ROOT, commands, python_blocks, said_to_print
+from tests.documents import DOCUMENTS, ROOT, commands, prose, python_blocks, said_to_print
 
 PLACEHOLDER = re.compile(r"[A-Z_]+|\.\.\.")
 NAMES = {str(document.relative_to(ROOT)): document for document in DOCUMENTS}
@@ -131,9 +131,8 @@ def test_local_links_and_pictures_exist(document):
 
 
 def test_paragraphs_of_lists_stay_in_their_lists(document):
-    prose = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
     # The site wants four spaces: with fewer the list ends there, and swallows its next point.
-    assert not re.findall(r"\n\n {1,3}\S.*", prose)
+    assert not re.findall(r"\n\n {1,3}\S.*", prose(document))
 
 
 def test_extras_that_are_named_exist(document):

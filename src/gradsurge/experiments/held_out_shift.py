@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from gradsurge.calibration.recalibration import Recalibration
-from gradsurge.data.patches import PatchSource, stream_batches
 from gradsurge.data.store import Store
+from gradsurge.experiments.plain_patches import plain_patches
 from gradsurge.experiments.runs import TrainedRun, open_run
 from gradsurge.experiments.runs.corrections import equilibrium_of
 from gradsurge.experiments.runs.run_loss import make_run_loss
@@ -57,8 +57,7 @@ def measure_balance(
     model, loss = run.model(), make_run_loss(run.config, levels=1)
     meter = _meter(loss)
     rates, errors = torch.zeros(()), torch.zeros(())
-    source = PatchSource(store, store.split(split), run.config.patches, "none")
-    for batch in stream_batches(source, seed, 0, steps):
+    for batch in plain_patches(store, split, run.config.patches, steps, seed):
         with torch.no_grad():
             logits = model(batch["image"])
         errors = errors + _errors(logits, batch["label"])

@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradsurge.data.patches import PatchSettings, PatchSource, stream_batches
+from gradsurge.data.patches import PatchSettings
 from gradsurge.data.store import Store
+from gradsurge.experiments.plain_patches import plain_patches
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,12 @@ def patch_prior(store: Store, settings: PatchSettings, steps: int, seed: int = 0
     Raises:
         ValueError: the training cases, or the patches, have no foreground.
     """
-    names = store.split("train")
-    labels = (store.case(name).read_label() > 0 for name in names)
+    labels = (store.case(name).read_label() > 0 for name in store.split("train"))
     inside, voxels = map(sum, zip(*((int(y.sum()), y.size) for y in labels), strict=True))
     if not inside:
         raise ValueError("the training cases have no foreground")
     found = []
-    for batch in stream_batches(PatchSource(store, names, settings, "none"), seed, 0, steps):
+    for batch in plain_patches(store, "train", settings, steps, seed):
         found += (batch["label"] > 0).flatten(1).float().mean(1).tolist()
     share = math.fsum(found) / len(found)
     if not share:
