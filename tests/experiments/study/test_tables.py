@@ -153,6 +153,19 @@ def test_runs_are_the_pairs_where_cases_are_few(rng):
     assert not paired_test(others, ones, "lower").star
 
 
+def test_no_star_where_one_case_turns_the_mean_around():
+    """19 of 20 cases are worse: the test rejects, but for the other side."""
+    cases = [f"case {k}" for k in range(20)]
+    base = RunValues("0", dict.fromkeys(cases, 1.0) | {"case 0": 30.0})
+    worse = RunValues("0", {case: 1.1 + 0.01 * k for k, case in enumerate(cases)})
+    assert sum(worse.cases.values()) < sum(base.cases.values())
+    test = paired_test([worse], [base], "lower")
+    assert test.p_value is not None
+    assert test.p_value < 0.01
+    assert not test.star
+    assert not paired_test([base], [worse], "lower").star  # worse on average
+
+
 def test_too_few_pairs_are_not_tested():
     few = [RunValues("0", dict.fromkeys("abcdefg", 0.1))]
     many = [RunValues("0", dict.fromkeys("abcdefg", 0.2))]

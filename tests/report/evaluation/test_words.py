@@ -61,6 +61,15 @@ def test_a_mean_that_most_cases_contradict(empty):
     assert said(made) == {"untested": "NLL (higher for A in only 1 of 4 cases)"}
 
 
+def test_a_test_that_contradicts_the_mean(empty):
+    made = with_values(empty, [0.1 + 0.01 * k for k in range(19)] + [9.0], [0.5] * 20)
+    (comparison,) = made.comparisons
+    assert comparison.first_mean > comparison.second_mean
+    assert comparison.adjusted_p_value < 0.05
+    assert said(made) == {"split": "NLL (higher for A in only 1 of 20 cases)"}
+    assert "the mean and most cases disagree in NLL (higher for A" in Reading(render(made)).words
+
+
 def test_equal_models(empty):
     made = with_values(empty, [0.1] * 6, [0.1] * 6)
     assert said(made) == {"open": "NLL (p = 1.000)"}

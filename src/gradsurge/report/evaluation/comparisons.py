@@ -7,13 +7,14 @@ from typing import Literal
 
 from gradsurge.experiments.comparison import PairedComparison
 from gradsurge.experiments.evaluation.result import Evaluation, ModelResult
+from gradsurge.experiments.statistics import signed_rank_sum
 from gradsurge.report.evaluation.numbers import finite, p_value
 from gradsurge.report.evaluation.overview import ModelEntry, model_entries
 from gradsurge.report.evaluation.titles import score_title
 
 LEVEL = 0.05
 
-Finding = Literal["lower", "higher", "open", "untested", "nothing"]
+Finding = Literal["lower", "higher", "split", "open", "untested", "nothing"]
 
 
 @dataclass
@@ -22,8 +23,9 @@ class Pair:
 
     Attributes:
         said: finding -> scores, as a list in words. "lower" and "higher" are differences of the
-            first model that stand after Holm's correction, "open" those that do not, "untested"
-            have too few cases, and "nothing" none at all.
+            first model that stand after Holm's correction, as those in "split", where the ranks
+            of the cases are on the other side than their mean; "open" ones do not stand,
+            "untested" have too few cases, and "nothing" none at all.
     """
 
     first: ModelEntry
@@ -53,23 +55,28 @@ def compared_pairs(evaluation: Evaluation) -> list[Pair]:
 def _said(evaluation: Evaluation, pair: Pair) -> dict[Finding, str]:
     items: dict[Finding, list[str]] = {}
     for row in pair.rows:
-        finding = _finding(row)
-        agreeing = _agreeing(evaluation, row)
+        differences = _differences(evaluation, row)
+        finding = _finding(row, differences)
+        agreeing = _agreeing(row, differences)
         items.setdefault(finding, []).append(_item(row, finding, agreeing, pair.first.look.letter))
     return {finding: _listed(texts) for finding, texts in items.items()}
 
 
-def _finding(row: PairedComparison) -> Finding:
+def _finding(row: PairedComparison, differences: Sequence[float] | None) -> Finding:
+    side = _side(row)
     if row.cases == 0:
         return "nothing"
     if row.p_value is None or row.adjusted_p_value is None:
         return "untested"
-    if row.adjusted_p_value >= LEVEL or _side(row) is None:
+    if row.adjusted_p_value >= LEVEL or side is None:
         return "open"
-    return "lower" if _side(row) == "lower" else "higher"
+    ranks = 0.0 if differences is None else signed_rank_sum(differences)
+    if (ranks > 0 and side == "lower") or (ranks < 0 and side == "higher"):
+        return "split"
+    return side
 
 
-def _side(row: PairedComparison) -> str | None:
+def _side(row: PairedComparison) -> Literal["lower", "higher"] | None:
     """Return on which side the first model's mean is; None if on neither, or unknown."""
     mean = row.difference.mean
     if mean is None or not finite(mean) or mean == 0:
@@ -77,17 +84,24 @@ def _side(row: PairedComparison) -> str | None:
     return "lower" if mean < 0 else "higher"
 
 
-def _agreeing(evaluation: Evaluation, row: PairedComparison) -> int | None:
-    """Count cases on the side of the mean; None if they are not those that were compared."""
+def _differences(evaluation: Evaluation, row: PairedComparison) -> list[float] | None:
+    """Return first less second of each case; None if they are not those that were compared."""
     first, second = (
         _by_case(evaluation, evaluation.models[name], row.metric)
         for name in (row.first, row.second)
     )
     shared = first.keys() & second.keys()
-    if len(shared) != row.cases or _side(row) is None:
+    if len(shared) != row.cases:
+        return None
+    return [0.0 if first[c] == second[c] else first[c] - second[c] for c in shared]
+
+
+def _agreeing(row: PairedComparison, differences: Sequence[float] | None) -> int | None:
+    """Count cases on the side of the mean."""
+    if differences is None or _side(row) is None:
         return None
     sign = -1 if _side(row) == "lower" else 1
-    return sum(sign * first[case] > sign * second[case] for case in shared)
+    return sum(sign * difference > 0 for difference in differences)
 
 
 def _by_case(evaluation: Evaluation, model: ModelResult, metric: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradsurge.experiments.recipes.requests import SEED
 from gradsurge.experiments.result_table import Better
-from gradsurge.experiments.statistics import ROUNDING, wilcoxon_p_value
+from gradsurge.experiments.statistics import ROUNDING, signed_rank_sum, wilcoxon_p_value
 from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.tables.table_rows import Number
 
@@ -27,7 +27,8 @@ class PairedTest:
             a random search by trial, which is the same point for all losses).
         pairs: how many.
         p_value: two-sided; None where there are too few pairs.
-        better: whether the first row is better, on average over the pairs.
+        better: whether the first row is better, on average over the pairs and by their ranks: where
+            a few pairs turn the mean around, the test speaks for the other side.
     """
 
     over: Literal["cases", "runs"]
@@ -85,8 +86,8 @@ def _test(
     scale = float(np.abs(values).max(initial=0.0)) * ROUNDING
     if scale > 0:  # so that equal differences tie, whatever their last bits
         differences = np.round(differences, -math.floor(math.log10(scale)))
-    mean = float(differences.mean()) if pairs else 0.0
-    wins = mean < 0 if better == "lower" else mean > 0
+    gains = -differences if better == "lower" else differences
+    wins = bool(gains.sum() > 0 and signed_rank_sum(gains) > 0)
     p_value = wilcoxon_p_value(differences) if len(pairs) >= FEWEST_PAIRS else None
     return PairedTest(over, len(pairs), p_value, wins)
 
