@@ -66,6 +66,51 @@ def test_a_known_temperature_is_recovered_from_float32_probabilities():
     assert found.temperatures[0] == pytest.approx(2.5, rel=0.02)
 
 
+def sure_background():
+    """Nearly all voxels are surely background, as Dice leaves them; the others are over-confident."""
+    rng = np.random.default_rng(0)
+    core = rng.random(200_000) > 0.02
+    z = np.where(core, rng.normal(-35, 6, core.size), rng.normal(0, 12, core.size).clip(-40, 15))
+    return z, (rng.random(core.size) < np.where(core, expit(z), expit(z / 6))).astype(int)
+
+
+@pytest.mark.parametrize("given", ["logits", "float32 probabilities"])
+def test_sure_background_stays_sure(given):
+    """Float32 ends at 16.6 on the side of 1, not on that of 0."""
+    z, y = sure_background()
+    (best,) = minimum(lambda x: voxel_nll(z, y, x[0], 0.0), [1.0])
+    if given == "logits":
+        sketch = CalibrationSketch().update_logits(z, y)
+    else:
+        sketch = CalibrationSketch().update_probabilities(expit(z).astype(np.float32), y)
+    found = fit_recalibration("temperature", sketch)
+    assert found.temperatures[0] == pytest.approx(1 / best, rel=0.01)
+    np.testing.assert_allclose(found.apply_logits(np.array([-40.0])), expit(-40 * best), rtol=0.1)
+    platt = fit_recalibration("platt", sketch)
+    oracle = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(z[:, None], y)
+    assert platt.scales[0] == pytest.approx(oracle.coef_[0, 0], rel=0.01)
+
+
+def test_one_voxel_does_not_move_a_fit():
+    z, y = sure_background()
+    plain, more = (
+        fit_recalibration("temperature", CalibrationSketch().update_logits(*voxels))
+        for voxels in ((z, y), (np.append(z, 20.0), np.append(y, 1)))
+    )
+    assert more.temperatures[0] == pytest.approx(plain.temperatures[0], rel=1e-3)
+
+
+def test_zeros_of_a_coarse_map_are_not_infinitely_sure():
+    """8 bits: what is 0 is below 1/510, and may hold positives."""
+    z, y = binary_logits(n=50_000)
+    coarse = np.round(expit(6 * z) * 255) / 255
+    assert y[coarse == 0].any()
+    found = fit_recalibration("temperature", CalibrationSketch().update_probabilities(coarse, y))
+    assert found.limits[0] == pytest.approx(16.6, abs=0.1)
+    assert found.floors[0] == pytest.approx(-16.6, abs=0.1)
+    assert not found.at_bound
+
+
 def test_a_shift_of_the_prior_is_recovered_by_the_bias():
     """Odds of a population with k times as many positives are k times as high."""
     z, y = binary_logits(n=200_000, scale=1.0, bias=0.0)

@@ -34,6 +34,7 @@ def test_numbers_and_words_come_back_to_the_last_bit(tmp_path_factory, numbers, 
         scales=numbers[:1],
         biases=numbers[1:],
         limits=(30.0,),
+        floors=(-62.5,),
         fitted_on=text,
         voxels=voxels,
         at_bound=True,
@@ -41,6 +42,21 @@ def test_numbers_and_words_come_back_to_the_last_bit(tmp_path_factory, numbers, 
     )
     found.save(file)
     assert load_recalibration(file) == found
+
+
+def test_a_file_without_floors_has_the_limits_on_both_sides(tmp_path):
+    example("temperature", "binary").save(tmp_path / "r.json")
+    content = json.loads((tmp_path / "r.json").read_text())
+    del content["parameters"]["floor"]
+    content["parameters"]["limit"] = [16.6]
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    assert load_recalibration(tmp_path / "r.json").spans == [(-16.6, 16.6)]
+
+
+@pytest.mark.parametrize("floors", [(3.0,), (-3.0, -3.0), (float("nan"),)])
+def test_floors_are_below_0_one_a_channel(floors):
+    with pytest.raises(ValueError, match="floors: expected 1 negative"):
+        Bias(kind="binary", classes=2, biases=(0.0,), limits=(9.0,), floors=floors)
 
 
 def test_a_person_can_read_it(tmp_path):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from gradsurge.calibration.recalibration.channelwise import Channelwise
+from gradsurge.calibration.recalibration.channelwise import Channelwise, ends_from, ends_of
 from gradsurge.calibration.recalibration.fitting import check_filled, origin
 from gradsurge.calibration.recalibration.logistic import fit_bias
 from gradsurge.calibration.recalibration.recalibration_file import numbers
@@ -40,20 +40,19 @@ class Bias(Channelwise):
         lines = [fit_bias(h) for h in sketch.histograms]
         return cls(
             biases=tuple(line.bias for line in lines),
-            limits=tuple(line.limit for line in lines),
+            **ends_of(line.span for line in lines),
             **origin(sketch, fitted_on, lines),
         )
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Biases and limits."""
-        return {"bias": list(self.biases), "limit": list(self.limits)}
+        return {"bias": list(self.biases), **self._ends()}
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, Any], **facts: Any) -> Self:
         """Return the recalibration with these parameters."""
-        biases, limits = numbers(parameters, "bias"), numbers(parameters, "limit")
-        return cls(biases=biases, limits=limits, **facts)
+        return cls(biases=numbers(parameters, "bias"), **ends_from(parameters), **facts)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from gradsurge.calibration.cells import cells
 from gradsurge.calibration.histogram import CLIP, Histogram
-from gradsurge.calibration.recalibration.channelwise import Channelwise
+from gradsurge.calibration.recalibration.channelwise import Channelwise, ends_from, ends_of
 from gradsurge.calibration.recalibration.fitting import check_filled, origin
-from gradsurge.calibration.recalibration.log_odds import cell_log_odds, limit_of
+from gradsurge.calibration.recalibration.log_odds import Span, cell_log_odds, span_of
 from gradsurge.calibration.recalibration.logistic import one_sided
-from gradsurge.calibration.recalibration.recalibration_file import number_lists, numbers
+from gradsurge.calibration.recalibration.recalibration_file import number_lists
 from gradsurge.calibration.sketch import CalibrationSketch
 
 _Table = tuple[float, ...]
@@ -23,7 +23,7 @@ _Table = tuple[float, ...]
 class _ChannelTable(NamedTuple):
     knots: _Table
     values: _Table
-    limit: float
+    span: Span
     note: str | None = None
     at_bound: bool = False
 
@@ -62,7 +62,7 @@ class Isotonic(Channelwise):
         return cls(
             knots=tuple(table.knots for table in tables),
             values=tuple(table.values for table in tables),
-            limits=tuple(table.limit for table in tables),
+            **ends_of(table.span for table in tables),
             **origin(sketch, fitted_on, tables),
         )
 
@@ -72,7 +72,7 @@ class Isotonic(Channelwise):
         return {
             "logits": [list(row) for row in self.knots],
             "probabilities": [list(row) for row in self.values],
-            "limit": list(self.limits),
+            **self._ends(),
         }
 
     @classmethod
@@ -80,7 +80,7 @@ class Isotonic(Channelwise):
         """Return the recalibration with these parameters."""
         knots = number_lists(parameters, "logits")
         values = number_lists(parameters, "probabilities")
-        return cls(knots=knots, values=values, limits=numbers(parameters, "limit"), **facts)
+        return cls(knots=knots, values=values, **ends_from(parameters), **facts)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -115,16 +115,16 @@ def _interpolated(x: Tensor, knots: _Table, values: _Table) -> Tensor:
 
 
 def _fit_table(histogram: Histogram) -> _ChannelTable:
-    limit = limit_of(histogram)
+    span = span_of(histogram)
     if note := one_sided(histogram):
-        return _ChannelTable((), (), limit, note)
+        return _ChannelTable((), (), span, note)
     found = cells(histogram)
-    # Cells beyond the limit cannot be told apart: they are one.
-    z, cell = np.unique(cell_log_odds(found, limit), return_inverse=True)
+    # Cells beyond the span cannot be told apart: they are one.
+    z, cell = np.unique(cell_log_odds(found, span), return_inverse=True)
     counts = np.bincount(cell, found.counts)
     fitted = isotonic_regression(np.bincount(cell, found.positives) / counts, weights=counts)
     margin = max(0.5 / histogram.total, CLIP)
     values = np.clip(fitted.x, margin, 1.0 - margin)
     first, last = fitted.blocks[:-1], fitted.blocks[1:] - 1
     ends = np.union1d(first, last)
-    return _ChannelTable(tuple(z[ends].tolist()), tuple(values[ends].tolist()), limit)
+    return _ChannelTable(tuple(z[ends].tolist()), tuple(values[ends].tolist()), span)

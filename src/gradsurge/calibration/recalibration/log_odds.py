@@ -1,31 +1,44 @@
 """The scale that recalibrations work on: log(p / (1-p)), within what a sketch could tell."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from gradsurge.calibration.cells import Cells
-from gradsurge.calibration.histogram import CLIP, Floats, Histogram, tail_edges
+from gradsurge.calibration.cells import Cells, cells
+from gradsurge.calibration.histogram import CLIP, Floats, Histogram
 
 FLOAT32_LIMIT = float(np.log1p(-CLIP) - np.log(CLIP))  # 16.6: the float32 next to 1
 FLOAT64_LIMIT = 30.0  # 1 - p of a float64 is known to 0.1 % there
 
 
-def limit_of(histogram: Histogram) -> float:
+class Span(NamedTuple):
+    """The log-odds that can be told apart: from ``floor`` to ``limit``."""
+
+    floor: float
+    limit: float
+
+
+def span_of(histogram: Histogram) -> Span:
     """Return the log-odds beyond which the pairs of a histogram cannot be told apart.
 
-    Float32 probabilities end at 16.6 on the side of 1, and a recalibration must not take p = 1 for
-    infinity. A histogram of logits, or of float64, may hold pairs nearer to 1 than that.
+    A recalibration must not take p = 0 and p = 1 for infinity, which are mostly roundings: they
+    count as the most extreme pair that is neither, or as the float32 next to 1 if none is beyond.
+    The two sides differ: float32 probabilities end at 16.6 on the side of 1, but go on to -103 on
+    the side of 0, where nearly all voxels of a network that is sure of its background are.
     """
-    distances = tail_edges(histogram.tails.shape[-1])
-    finer = (distances > 0.0) & (distances < CLIP)
-    return FLOAT64_LIMIT if histogram.tails[:, 1, finer].any() else FLOAT32_LIMIT
+    found = cells(histogram)
+    inside = (found.p > 0.0) & (found.q > 0.0)
+    z = np.log(found.p[inside]) - np.log(found.q[inside])
+    floor, limit = z.min(initial=-FLOAT32_LIMIT), z.max(initial=FLOAT32_LIMIT)
+    return Span(float(floor), min(float(limit), FLOAT64_LIMIT))
 
 
-def cell_log_odds(found: Cells, limit: float) -> Floats:
-    """Return the log-odds of the cells' means, within ±``limit``."""
+def cell_log_odds(found: Cells, span: Span) -> Floats:
+    """Return the log-odds of the cells' means, within a span."""
     with np.errstate(divide="ignore"):
-        log_odds: Floats = np.clip(np.log(found.p) - np.log(found.q), -limit, limit)
+        log_odds: Floats = np.clip(np.log(found.p) - np.log(found.q), span.floor, span.limit)
     return log_odds
 
 

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import toms748
+from scipy.special import expit
 
 from gradsurge.calibration.cells import cells
 from gradsurge.calibration.histogram import Floats, Histogram
-from gradsurge.calibration.recalibration.log_odds import cell_log_odds, limit_of
+from gradsurge.calibration.recalibration.log_odds import Span, cell_log_odds, span_of
 from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES
 
 # 1/T of the temperatures that a multiclass fit may take: 20 to 0.1. Positive keeps the ranking.
@@ -23,11 +24,11 @@ _STEP = 0.01  # of the log-odds
 
 
 class Line(NamedTuple):
-    """sigmoid(scale · z + bias) for |z| up to ``limit``, and what to say about the fit."""
+    """sigmoid(scale · z + bias) for z within a span, and what to say about the fit."""
 
     scale: float
     bias: float
-    limit: float
+    span: Span
     note: str | None = None
     at_bound: bool = False
 
@@ -41,9 +42,8 @@ class _Cells(NamedTuple):
 
     def excess(self, scale: float, bias: float) -> Floats:
         """Return p minus outcome, summed a cell; small shares keep their relative precision."""
-        odds = np.exp(-scale * self.z - bias)  # of no; cannot overflow within the bounds
-        p = 1.0 / (1.0 + odds)
-        excess: Floats = p * (self.negatives - odds * self.positives)
+        log_odds = scale * self.z + bias
+        excess: Floats = self.negatives * expit(log_odds) - self.positives * expit(-log_odds)
         return excess
 
     def slope(self, scale: float, bias: float) -> float:
@@ -65,38 +65,38 @@ def fit_scale(histogram: Histogram) -> Line:
 
 def fit_bias(histogram: Histogram) -> Line:
     """Fit the bias alone; the scale stays 1."""
-    limit = limit_of(histogram)
+    span = span_of(histogram)
     if note := one_sided(histogram):
-        return Line(1.0, 0.0, limit, note)
-    return Line(1.0, _cells_of(histogram, limit).best_bias(1.0), limit)
+        return Line(1.0, 0.0, span, note)
+    return Line(1.0, _cells_of(histogram, span).best_bias(1.0), span)
 
 
 def fit_scale_and_bias(histogram: Histogram) -> Line:
     """Fit both: along the scale, with the best bias at each."""
-    if _cells_of(histogram, limit_of(histogram)).z.size == 1:
+    if _cells_of(histogram, span_of(histogram)).z.size == 1:
         note = one_sided(histogram) or "all voxels alike, only a bias was fitted"
         return fit_bias(histogram)._replace(note=note)
     return _fit_line(histogram, _Cells.best_bias)
 
 
 def _fit_line(histogram: Histogram, bias_at: Callable[[_Cells, float], float]) -> Line:
-    limit = limit_of(histogram)
+    span = span_of(histogram)
     if note := one_sided(histogram):
-        return Line(1.0, 0.0, limit, note)
-    found = _cells_of(histogram, limit)
+        return Line(1.0, 0.0, span, note)
+    found = _cells_of(histogram, span)
     if not found.z.any():
-        return Line(1.0, 0.0, limit, "all voxels at 1/2, left unchanged")
+        return Line(1.0, 0.0, span, "all voxels at 1/2, left unchanged")
 
     def slope(scale: float) -> float:
         return found.slope(scale, bias_at(found, scale))
 
     smallest, largest = SCALES
     if slope(smallest) >= 0.0:
-        return _at_bound(smallest, bias_at(found, smallest), limit)
+        return _at_bound(smallest, bias_at(found, smallest), span)
     if slope(largest) <= 0.0:
-        return _at_bound(largest, bias_at(found, largest), limit)
+        return _at_bound(largest, bias_at(found, largest), span)
     scale = _root(slope, smallest, largest)
-    return Line(scale, bias_at(found, scale), limit)
+    return Line(scale, bias_at(found, scale), span)
 
 
 def one_sided(histogram: Histogram) -> str | None:
@@ -107,10 +107,10 @@ def one_sided(histogram: Histogram) -> str | None:
     return f"no {missing} among {histogram.total} voxels, left unchanged"
 
 
-def _cells_of(histogram: Histogram, limit: float) -> _Cells:
+def _cells_of(histogram: Histogram, span: Span) -> _Cells:
     """Join cells nearer than `_STEP`, which is half the width of those in the tails."""
     found = cells(histogram)
-    z = cell_log_odds(found, limit)
+    z = cell_log_odds(found, span)
     _, group = np.unique(np.floor(z / _STEP), return_inverse=True)
     negatives, positives = (np.bincount(group, n) for n in (found.negatives, found.positives))
     counts, total = negatives + positives, float(histogram.total)
@@ -118,13 +118,13 @@ def _cells_of(histogram: Histogram, limit: float) -> _Cells:
     return _Cells(means, negatives / total, positives / total)
 
 
-def _at_bound(scale: float, bias: float, limit: float) -> Line:
+def _at_bound(scale: float, bias: float, span: Span) -> Line:
     if scale >= SCALES[1]:
         reason = "positives and negatives are separable, or nearly; a larger one would fit better"
     else:
         reason = "higher outputs do not mean more positives; a smaller one would fit better"
     note = f"scale at its bound {scale:g} (temperature {1 / scale:g}): {reason}"
-    return Line(scale, bias, limit, note, at_bound=True)
+    return Line(scale, bias, span, note, at_bound=True)
 
 
 def _root(slope: Callable[[float], float], low: float, high: float) -> float:

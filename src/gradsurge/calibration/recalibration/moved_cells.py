@@ -7,7 +7,7 @@ import numpy as np
 from gradsurge.calibration.bounded import Bounded
 from gradsurge.calibration.cells import cells
 from gradsurge.calibration.histogram import CLIP, Counts, Flags, Floats, Histogram
-from gradsurge.calibration.recalibration.log_odds import cell_log_odds
+from gradsurge.calibration.recalibration.log_odds import Span, cell_log_odds
 from gradsurge.calibration.recalibration.recalibration import Recalibration
 from gradsurge.calibration.scores import BINS
 
@@ -138,7 +138,7 @@ def move(histogram: Histogram, recalibration: Recalibration, channel: int = 0) -
     with np.errstate(divide="ignore"):
         edges = [np.log(edge) - np.log1p(-edge) for edge in (found.lower, found.upper)]
     below, above = (np.clip(edge, -_FAR, _FAR) for edge in edges)
-    z = np.stack((below, cell_log_odds(found, _FAR), above))
+    z = np.stack((below, cell_log_odds(found, Span(-_FAR, _FAR)), above))
     if recalibration.kind == "binary":
         lower, p, upper = recalibration.apply_logits(z)
     else:

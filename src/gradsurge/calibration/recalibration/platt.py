@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from gradsurge.calibration.recalibration.channelwise import Channelwise
+from gradsurge.calibration.recalibration.channelwise import Channelwise, ends_from, ends_of
 from gradsurge.calibration.recalibration.fitting import check_filled, origin
 from gradsurge.calibration.recalibration.logistic import fit_scale_and_bias
 from gradsurge.calibration.recalibration.recalibration_file import numbers
@@ -44,20 +44,20 @@ class Platt(Channelwise):
         return cls(
             scales=tuple(line.scale for line in lines),
             biases=tuple(line.bias for line in lines),
-            limits=tuple(line.limit for line in lines),
+            **ends_of(line.span for line in lines),
             **origin(sketch, fitted_on, lines),
         )
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Scales, biases and limits."""
-        return {"scale": list(self.scales), "bias": list(self.biases), "limit": list(self.limits)}
+        return {"scale": list(self.scales), "bias": list(self.biases), **self._ends()}
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, Any], **facts: Any) -> Self:
         """Return the recalibration with these parameters."""
-        scales, biases, limits = (numbers(parameters, n) for n in ("scale", "bias", "limit"))
-        return cls(scales=scales, biases=biases, limits=limits, **facts)
+        scales, biases = (numbers(parameters, name) for name in ("scale", "bias"))
+        return cls(scales=scales, biases=biases, **ends_from(parameters), **facts)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gradsurge.calibration.histogram import CLIP
-from gradsurge.calibration.recalibration.channelwise import Channelwise
+from gradsurge.calibration.recalibration.channelwise import Channelwise, ends_from, ends_of
 from gradsurge.calibration.recalibration.fitting import check_filled, origin
 from gradsurge.calibration.recalibration.ladder import fit_ladder
 from gradsurge.calibration.recalibration.logistic import fit_scale
@@ -48,20 +48,20 @@ class Temperature(Channelwise):
         lines = [fit_scale(h) for h in sketch.histograms]
         return cls(
             temperatures=tuple(1.0 / line.scale for line in lines),
-            limits=tuple(line.limit for line in lines),
+            **ends_of(line.span for line in lines),
             **origin(sketch, fitted_on, lines),
         )
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Temperatures and limits."""
-        return {"temperature": list(self.temperatures), "limit": list(self.limits)}
+        return {"temperature": list(self.temperatures), **self._ends()}
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, Any], **facts: Any) -> Self:
         """Return the recalibration with these parameters."""
         temperatures = numbers(parameters, "temperature")
-        return cls(temperatures=temperatures, limits=numbers(parameters, "limit"), **facts)
+        return cls(temperatures=temperatures, **ends_from(parameters), **facts)
 
     def _check_parameters(self) -> None:
         joint = self.kind == "multiclass"
