@@ -230,6 +230,27 @@ def test_refused_shapes(kind, p, y, text):
         CalibrationSketch(kind, 3).update_logits(torch.zeros(p), torch.zeros(y, dtype=torch.long))
 
 
+@pytest.mark.parametrize("shape", [(7,), (1, 4, 5), (2, 3, 4, 2)])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64])
+def test_one_hot_labels_are_no_foreground(shape, dtype):
+    y = torch.randint(0, 2, shape)
+    one_hot = torch.nn.functional.one_hot(y, 2).movedim(-1, 1)
+    z = torch.randn(one_hot.shape)
+    for update, scores in (("update_logits", z), ("update_probabilities", z.softmax(1))):
+        sketch = CalibrationSketch()
+        with pytest.raises(ValueError, match=r"labels: .*got one-hot labels of two classes"):
+            getattr(sketch, update)(scores, one_hot.to(dtype))
+        assert sketch.voxels == 0
+        assert getattr(sketch, update)(scores, one_hot.argmax(1)).voxels == y.numel()
+
+
+def test_two_channels_of_foreground_are_no_one_hot_labels():
+    p, y = torch.rand(1, 2, 4), torch.tensor([[[0, 1, 1, 0], [1, 0, 1, 1]]])
+    assert CalibrationSketch().update_probabilities(p, y).voxels == 8
+    opposite = torch.cat((y[:, :1], 1 - y[:, :1]), dim=1)
+    assert CalibrationSketch().update_probabilities(p[:, None], opposite[:, None]).voxels == 8
+
+
 @pytest.mark.parametrize("label", [3, -1])
 def test_refused_classes(label):
     labels = torch.tensor([[0, label]])

@@ -105,6 +105,20 @@ def test_false_positives_against_scipy(seed):
     assert (found.predicted_components, found.false_positives) == (number, number - len(hit))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_lesions_along_one_axis_against_scipy(axis, order):
+    label = np.zeros((7, 8, 9), bool, order)
+    line = [3, 4, 5]
+    line[axis] = slice(None)
+    label[tuple(line)] = np.array([1, 0, 1, 1, 0, 0, 1, 0, 1], bool)[: label.shape[axis]]
+    components, number = scipy.ndimage.label(label, np.ones((3, 3, 3)))
+    found = find_lesions(label * 0.9, label, label, (1, 1, 1))
+    sizes = sorted(np.bincount(components.ravel())[1:])
+    assert sorted(x.voxels for x in found.lesions) == sizes
+    assert found.predicted_components == number
+
+
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), bins=st.integers(1, 40))
 def test_the_positive_class_error_is_the_missing_confidence(seed, bins):

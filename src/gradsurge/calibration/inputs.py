@@ -49,6 +49,7 @@ def planes(
             _refuse(name, scores, labels, f"both (N, {classes}, *S)")
         return (scores.T[None], labels.T[None]) if scores.ndim == 2 else (scores, labels)
     if kind == "binary" and same:
+        _refuse_one_hot(labels)
         return scores.reshape(1, 1, -1), labels.reshape(1, -1)
     if labels.ndim == scores.ndim and labels.shape[1:2] == (1,):
         labels = labels[:, 0]
@@ -58,6 +59,16 @@ def planes(
         own = "both of one shape, or (N, 1 or 2, *S)" if kind == "binary" else f"(N, {classes}, *S)"
         _refuse(name, scores, labels, f"{own} and (N, *S)")
     return (scores.T[None], labels[None]) if scores.ndim == 2 else (scores, labels)
+
+
+def _refuse_one_hot(labels: Tensor) -> None:
+    """Refuse labels of two channels that exclude each other: both would count as foreground."""
+    if labels.shape[1:2] == (2,) and labels.numel() and bool((labels[:, 0] != labels[:, 1]).all()):
+        raise ValueError(
+            f"labels: a binary sketch expects class indices, got one-hot labels of two classes, "
+            f"{tuple(labels.shape)}; pass labels.argmax(1). (Channels that may overlap need a "
+            f"multilabel sketch, images of two rows a channel axis: (N, 1, 2, ...).)"
+        )
 
 
 def _refuse(name: str, scores: Tensor, labels: Tensor, expected: str) -> None:

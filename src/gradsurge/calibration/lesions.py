@@ -123,8 +123,10 @@ def _components(mask: Mask, neighbours: int) -> tuple[tuple[slice, ...], NDArray
     box = bounding_box(mask, margin=[0] * mask.ndim)
     if box is None:
         return (slice(0, 0),) * mask.ndim, np.zeros((0,) * mask.ndim, np.uint16)
-    # Bytes: cc3d 4.1.1 joins or divides components of boolean images of odd width.
-    return box, cc3d.connected_components(mask[box].view(np.uint8), connectivity=neighbours)
+    # Bytes, and no view: cc3d 4.1.1 joins or divides components of boolean images of odd width, and
+    # loses those of a box with sides of one voxel that is cut out of an array.
+    voxels = np.ascontiguousarray(mask[box]).view(np.uint8)
+    return box, cc3d.connected_components(voxels, connectivity=neighbours)
 
 
 def _sums(

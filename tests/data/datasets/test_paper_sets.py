@@ -351,6 +351,15 @@ def test_tumours_are_counted_without_specks():
     assert tumours(np.ones((3, 3, 3), np.uint8), (1, 1, 1)) == (0, 0.0)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_tumours_on_one_line_are_counted(axis):  # of booleans cc3d found no room for the second
+    label = np.ones((5, 5, 5), np.uint8)
+    line = [2, 2, 2]
+    line[axis] = slice(1, 4, 2)
+    label[tuple(line)] = 2
+    assert tumours(label, (5.0, 5.0, 5.0)) == (2, 250.0)
+
+
 # --- CHASE_DB1 --------------------------------------------------------------------------------
 
 
