@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import math
 import pickle
 
 import pytest
@@ -158,24 +157,53 @@ def test_wrapped_and_fused_losses_measure_the_same(classes, activation):
         assert_close(one, other)
 
 
-def test_soft_labels_of_a_wrapped_loss_count_as_the_nearer_one():
-    def dice(p, y):
-        return 1 - (2 * (p * y)[:, 1].sum() + EPS) / ((p + y)[:, 1].sum() + EPS)
+SURGERY_LOSSES = {
+    "dice-surgery": functools.partial(make_loss, "dice-surgery"),
+    "ce+dice-surgery": functools.partial(make_loss, "ce+dice-surgery"),
+    "wrapped": lambda **options: Surgery(nn.L1Loss(), **options),
+}
 
-    r = torch.Generator().manual_seed(0)
-    soft = torch.rand(300, generator=r, dtype=torch.float64)
-    y = torch.cat((torch.zeros(3000), torch.ones(1000), soft)).double()
-    gap = torch.cat((torch.full((3000,), -20.0), torch.full((1000,), 20.0), soft.logit()))
-    logits = torch.stack((torch.zeros_like(gap), gap))[None].requires_grad_()
-    loss = Surgery(dice)
-    loss(logits, torch.stack((1 - y, y))[None]).backward()
-    p, size = gap.sigmoid(), float((gap.sigmoid() + y).sum()) + EPS
-    score = (2 * float((p * y).sum()) + EPS) / size
-    inside = y > 0.5
-    missed, false = (1 - p) * inside, p * ~inside
-    pull = float(((2 * y - score) * missed).sum() / missed.sum())
-    push = float(((score - 2 * y) * false).sum() / false.sum())
-    assert float(loss.equilibrium_shift()[1]) == pytest.approx(math.log(pull / push), rel=1e-4)
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("name", SURGERY_LOSSES)
+def test_soft_labels_have_no_equilibrium(name, activation, check):
+    logits, target = batch()
+    hard = F.one_hot(target, 2).movedim(-1, 1).float()
+    soft = hard.clone()
+    soft[1, :, 2, 3] = torch.tensor([0.4, 0.6])
+    loss = SURGERY_LOSSES[name](activation=activation, check=check)
+    measure(loss, logits, hard)  # floating, but hard
+    for labels in (soft, hard):  # once soft, later steps do not make it good
+        loss(logits, labels).backward()
+        for ask in (loss.equilibrium, loss.equilibrium_shift):
+            with pytest.raises(RuntimeError, match=r"equilibrium: .*soft labels .*no closed form"):
+                ask()
+    fresh = SURGERY_LOSSES[name](activation=activation)
+    fresh.load_state_dict(loss.state_dict())
+    with pytest.raises(RuntimeError, match="soft labels"):
+        fresh.equilibrium()
+
+
+@pytest.mark.parametrize("name", SURGERY_LOSSES)
+def test_soft_labels_that_are_masked_out_do_not_count(name):
+    logits, target = batch()
+    labels = F.one_hot(target, 2).movedim(-1, 1).double()
+    mask = torch.ones(target.shape, dtype=torch.bool)
+    mask[1, 2, 3] = False
+    loss, same = (SURGERY_LOSSES[name](check=False) for _ in range(2))
+    same(logits, labels, mask).backward()
+    labels[1, :, 2, 3] = 0.5
+    loss(logits, labels, mask).backward()
+    assert_close(loss.equilibrium_shift(), same.equilibrium_shift())
+
+
+def test_floating_channels_with_entries_left_out_are_hard():
+    logits, _ = batch(3)
+    target = (torch.rand(logits.shape) > 0.6).float()
+    target[0, :, 0] = 255.0
+    loss = make_loss("dice-surgery", activation="sigmoid", ignore_index=255)
+    assert measure(loss, logits, target).isfinite().all()
 
 
 def test_hard_statistics_take_the_pull_of_the_mask_and_the_doubt_of_the_probabilities():

@@ -5,6 +5,9 @@ voxels, r (1-p) G_fg, equals that of the background voxels, (1-r) p G_bg. So p i
 posterior r, shifted by log(G_fg / G_bg) in the logit. G is the field divided by e (and by the
 decline, which both sides share): one number a sample and label for most losses, averaged here over
 samples and time with the weights of `gradsurge.surgery.rates`.
+
+That is about hard labels. A soft one has a field of its own, zero where p is the label, and no
+ratio of two rates says where p comes to rest.
 """
 
 import warnings
@@ -126,7 +129,7 @@ class EquilibriumMeter(nn.Module):
         rates, probe.grad = probe.grad, None
         if rates is not None:  # a step with an infinite loss is skipped, without asking the device
             rates = _of_all_ranks(rates.detach())  # of create_graph=True nothing is kept
-            usable = rates.isfinite().all()
+            usable = rates[..., : rates.shape[1] + 1].isfinite().all()  # the rest tells soft labels
             kept = (1.0 - 1.0 / (1.0 + _LOOK_BACK * self.steps)).clamp_max(self.momentum)
             self.totals.copy_(torch.where(usable, self.totals * kept + rates, self.totals))
             self.steps += usable
@@ -140,13 +143,18 @@ class EquilibriumMeter(nn.Module):
                 "equilibrium: nothing measured yet; it is measured in the backward pass, so train "
                 "some steps with blend 1 or load a state_dict of this version first"
             )
+        if not bool(doubt.isfinite().all()):
+            raise RuntimeError(
+                "equilibrium: the loss was trained with soft labels (strictly between 0 and 1), "
+                "for which there is no closed form. Fit a recalibration on validation cases "
+                "instead; or train with hard labels, with a loss that is built anew"
+            )
         cross_entropy = (cross_entropy / doubt.sum(dim=-1, keepdim=True)).squeeze(-1)
         region, cross_entropy = _fill_unseen(region / doubt, cross_entropy)
         if bool((region + cross_entropy.unsqueeze(-1) < 0).any()):
             raise RuntimeError(
                 "equilibrium: the loss pushes voxels away from their label (negative rates), so "
-                "its field has no rest point; is it really a loss, lower for better masks? (Round "
-                "another loss, Surgery(...), soft labels have no closed form.)"
+                "its field has no rest point; is it really a loss, lower for better masks?"
             )
         return Equilibrium(region, cross_entropy, self.decline, self.activation)
 

@@ -14,7 +14,7 @@ from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.multiclass import multiclass_field
 from gradsurge.surgery.planes import empty_planes, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
-from gradsurge.surgery.rates import binary_rates, multiclass_rates
+from gradsurge.surgery.rates import binary_rates, marked_if_soft, multiclass_rates
 from gradsurge.surgery.rule import SurgeryRule
 
 Piece = tuple[slice, slice]
@@ -45,7 +45,8 @@ def softmax_field(
         else:
             piece_out[:] = _many_classes(*piece, labels, at, rule, blend, into)
     rates[:, :c] *= 0.0 if rule is None else rule.scale * blend
-    return field, rates.unsqueeze(0)
+    rates = rates.unsqueeze(0)
+    return field, marked_if_soft(rates, labels) if measured else rates
 
 
 def _two_classes(
@@ -118,4 +119,4 @@ def sigmoid_field(
         scratch.start(tuple(gap.shape))
         out[at] = binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft)
     rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend
-    return field, rates
+    return field, marked_if_soft(rates, labels) if measured else rates

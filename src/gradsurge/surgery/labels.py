@@ -45,6 +45,11 @@ class Labels:
         # 1 - min(1, distance) of whole numbers: a third of the time of comparing them.
         return (piece.to(dtype) - numbers).abs_().clamp_max_(1.0).neg_().add_(1.0)
 
+    def between(self) -> Tensor:
+        """Return whether a label that counts lies strictly between 0 and 1, as a tensor."""
+        found = (self.values > 0) & (self.values < 1)
+        return (found if self.mask is None else found & self.mask).any()
+
     def valid(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor | None:
         """Return 1 where the piece counts and 0 where not; None if all of it counts."""
         if self.mask is None and self.ignore_index is None:

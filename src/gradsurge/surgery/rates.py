@@ -12,12 +12,17 @@ the network is in doubt. Voxels that it cannot tell apart, n of them, shares r_t
 and c, enter row t with n r_t p_c and row c with n r_c p_t: both about n r_t r_c. So the two means
 that are compared are means over about the same voxels. Plain means would compare the foreground's
 pull in samples with large structures to the background's in samples with none.
+
+All of this is about voxels that have one label each. Soft labels are only marked as such, by
+infinite sums of p (`marked_if_soft`).
 """
 
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
+
+from gradsurge.surgery.labels import Labels
 
 
 def region_rates(
@@ -46,10 +51,7 @@ def region_rates(
 
 
 def binary_rates(gap: Tensor, coupling: Tensor, y: Tensor, valid: Tensor | None) -> Tensor:
-    """Return the rates (..., 2, 5) of (..., V) voxels with dL/dp ``coupling``.
-
-    A soft label counts as the one that it is nearer to.
-    """
+    """Return the rates (..., 2, 5) of (..., V) voxels with dL/dp ``coupling`` and hard labels."""
     inside = y > 0.5
     error = torch.where(inside, -gap, gap).sigmoid_()
     if valid is not None:
@@ -59,6 +61,16 @@ def binary_rates(gap: Tensor, coupling: Tensor, y: Tensor, valid: Tensor | None)
     pulled = false_positive.mul_(coupling).sum(-1), missed.mul_(coupling).sum(-1)
     pull = _off_diagonal(pulled[0], -pulled[1])
     return torch.cat((pull, torch.zeros_like(pull[..., :1]), doubt), dim=-1)
+
+
+def marked_if_soft(rates: Tensor, labels: Labels) -> Tensor:
+    """Return the rates, with infinite sums of p if a label lies strictly between 0 and 1.
+
+    A mark in the numbers, not an error: the field is fine, and no device is waited for.
+    """
+    if labels.soft:
+        rates[..., rates.shape[1] + 1 :].masked_fill_(labels.between(), torch.inf)
+    return rates
 
 
 def multiclass_rates(p: Tensor, truth: Tensor, difference: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ from gradsurge.surgery.operator import (
 )
 from gradsurge.surgery.planes import empty_planes, foreground_of, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
-from gradsurge.surgery.rates import confusion_sums, region_rates
+from gradsurge.surgery.rates import confusion_sums, marked_if_soft, region_rates
 from gradsurge.surgery.region_binary import (
     GAP_SUMS,
     channel_slopes,
@@ -124,7 +124,8 @@ class _Field(FieldFunction):
             return field, slopes.new_zeros(())
         strength = 0.0 if how.rule is None else how.rule.scale * how.blend
         sigmoid = how.activation == "sigmoid"
-        return field, region_rates(slopes, sums, confusion, strength, sigmoid=sigmoid)
+        rates = region_rates(slopes, sums, confusion, strength, sigmoid=sigmoid)
+        return field, marked_if_soft(rates, flat)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
