@@ -61,7 +61,7 @@ def ask(shell, line, monkeypatch, capsys):
         ("gradsurge train store --preset pa", {"paper-2d", "paper-3d"}),
         ("gradsurge train store --model primus-", {f"primus-{size}" for size in "sbml"}),
         ("gradsurge train store --surgery-", {"--surgery-start", "--surgery-ramp"}),
-        ("gradsurge reproduce hip", {"hippocampus", "hippocampus-binary"}),
+        ("gradsurge reproduce isl", {"isles", "isles-narrow"}),
         ("gradsurge reproduce isles --losses ce,tversky-", {"ce,tversky-surgery"}),
         ("gradsurge reproduce isles --table sh", {"shift"}),
         ("gradsurge search f", {"fives"}),

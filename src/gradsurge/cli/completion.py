@@ -28,7 +28,6 @@ RECIPES = (
     "chase",
     "fives",
     "hippocampus",
-    "hippocampus-binary",
     "inbreast",
     "isles",
     "isles-narrow",

@@ -27,7 +27,7 @@ def reproduce(
         typer.Argument(
             metavar="RECIPE",
             help="fives, inbreast, brats-mets, kits, kits-primus, chase, hippocampus, "
-            "hippocampus-binary, isles, isles-narrow, phantoms; or a TOML file.",
+            "isles, isles-narrow, phantoms; or a TOML file.",
             autocompletion=one_of(*RECIPES),
         ),
     ],

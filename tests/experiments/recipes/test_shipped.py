@@ -23,7 +23,7 @@ from gradsurge.experiments.runs import open_run, plan_run, train_run
 from gradsurge.losses import make_loss
 
 PAPER = ("brats-mets", "fives", "inbreast", "kits", "kits-primus")
-OURS = ("chase", "hippocampus", "hippocampus-binary", "isles", "isles-narrow", "phantoms")
+OURS = ("chase", "hippocampus", "isles", "isles-narrow", "phantoms")
 THIRTEEN = {
     *("ce", "dice", "dice-surgery", "tversky", "tversky-surgery", "ce+dice", "ce+dice-surgery"),
     *("dice++", "svls", "svls+dice", "nacl", "nacl+dice", "ace+dice"),
@@ -223,7 +223,7 @@ def test_both_losses_are_trained_by_both_optimisers():
     assert spaces["dice"] == spaces["dice-surgery"]  # the same rates for both
 
 
-@pytest.mark.parametrize("name", ["isles-narrow", "hippocampus-binary"])
+@pytest.mark.parametrize("name", ["isles-narrow", "hippocampus"])
 def test_schedules_have_one_budget(name):
     recipe = read_recipe(name)
     steps = recipe.run["training"]["steps"]
@@ -246,8 +246,7 @@ def test_tables_of_ours(name, scale):
     assert {"corrections", "8"} <= read_recipe(name, scale).tables.keys()
     expected = {
         "chase": {"1", "3", "4", "shift"},
-        "hippocampus": {"2", "5", "budget", "shift"},
-        "hippocampus-binary": {"2", "5", "schedule", "statistics", "shift"},
+        "hippocampus": {"2", "5", "budget", "schedule", "statistics", "shift"},
         "isles": {"2", "5", "6", "bias", "budget", "volume"},
         "isles-narrow": {"2", "5", "6", "budget", "schedule", "statistics", "volume"},
         "phantoms": {"1", "4", "6", "budget", "optimiser"},
@@ -269,7 +268,7 @@ def test_smaller_scales_are_smaller(name):
 
 
 def test_a_fine_tuning_runs_end_to_end(stores, tmp_path):
-    recipe = read_recipe("hippocampus-binary", "smoke")
+    recipe = read_recipe("hippocampus", "smoke")
     store = limit_cases(stores[3], recipe.data.cases)
     point = {"training.learning_rate": 3e-3}
     first, last = recipe.variant("dice.first60"), recipe.variant("dice-surgery.finetune")
