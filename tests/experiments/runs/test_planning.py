@@ -157,6 +157,13 @@ def test_a_store_may_be_moved(store, tmp_path):
     assert moved.dataset == config.dataset
 
 
+def test_what_a_killed_training_left_is_no_hindrance(store, tmp_path):
+    for name in (".lock", ".config.json.4711"):
+        (tmp_path / name).write_text("")
+    config = plan_run(store, RunRequest("dice"))
+    assert open_folder(tmp_path, config, resume=True) == config
+
+
 def test_other_things_in_the_folder_are_left_alone(store, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match="is not empty and holds no run"):

@@ -409,6 +409,7 @@ def test_a_storage_out_of_reach_does_not_stop_the_heart(journal, monkeypatch):
     [
         ({"beat": 0.0}, "beat and poll above 0"),
         ({"tries": 0}, "tries of 1 or more"),
+        ({"grace": float("nan")}, "grace: expected at least three beats of 15 seconds, got nan"),
         ({"beat": 15.0, "grace": 20.0}, "grace: expected at least three beats of 15 seconds"),
     ],
 )

@@ -1,5 +1,7 @@
 """What was expected, checked against records whose numbers are known."""
 
+from dataclasses import replace
+
 import pytest
 
 from gradsurge.experiments.study.expectations import expectations_of, expectations_page
@@ -64,10 +66,25 @@ def test_cross_entropy_with_more_steps_is_a_rival_too():
     ]
     checked = expectations_of(records, asked)
     one = found(checked, "dice-surgery, equilibrium", "ce.long", "nll")
-    assert (one.limit, one.seeds) == (pytest.approx(10.05), (0, 1))
+    assert (one.limit, one.runs) == (pytest.approx(10.05), (0, 1))
     against = {one.against for one in checked if one.of == "dice-surgery, equilibrium"}
     assert against == {"ce", "ce.long", "dice, temperature"}
     assert not any(one.of.startswith("dice-surgery.long") for one in checked)
+
+
+def test_all_kept_trials_of_a_random_search_count():
+    """They have one seed; the trial, the same point for all losses, pairs them."""
+    names = ["dice", "dice-surgery"]
+    asked = recipe(names, {"corrections": names}, kind="random", trials=9, keep=3)
+    rows = {"dice": (0.5, 0.6, 0.7), "dice-surgery": (0.1, 0.2, 0.9)}
+    records = [
+        replace(record(name, 0, value, corrections=PAIR), run=f"trial_{k}", point={"lr": k})
+        for name, values in rows.items()
+        for k, value in enumerate(values)
+    ]
+    one = found(expectations_of(records, asked), "dice-surgery", "dice", "nll")
+    assert (one.found, one.limit) == (pytest.approx(10.4), pytest.approx(10.6))
+    assert one.runs == (2, 3)
 
 
 def test_means_decide_and_seeds_are_counted(study):
@@ -75,7 +92,7 @@ def test_means_decide_and_seeds_are_counted(study):
     one = found(checked, "dice-surgery", "dice", "nll")
     assert one.holds
     assert (one.found, one.limit) == (pytest.approx(10.25), pytest.approx(10.3))
-    assert one.seeds == (1, 2)
+    assert one.runs == (1, 2)
 
 
 def test_an_equal_score_is_as_good(study):

@@ -297,13 +297,34 @@ def test_a_failed_run_is_told_passed_over_and_mended(unbroken, tmp_path):
 
 def test_failed_tries(unbroken, tmp_path):
     recipe, folder, *_ = unbroken
-    junk(tmp_path, "dice", "lr0.01_tried")
+    place = junk(tmp_path, "dice", "lr0.01_tried")
     small = once(recipe)
     done = reproduce(tiny_site(small, tmp_path, Told(), folder / "store"), only(small, "dice"))
     assert [name for name, _ in done.failures] == ["dice lr0.01_tried"]
     (record,) = done.records
     assert record.point == {"training.learning_rate": 3e-3, SEED: 0}
     assert record.selection["tried"][1]["dice"] is None
+    assert "| 1 of 2 |" in summary_of(small, done.records, done.failures)
+    overview = overview_of(small, Protocol(only(small, "dice"), ["1"]), tmp_path)
+    assert not overview.complete
+    shutil.rmtree(place)
+    done = reproduce(tiny_site(small, tmp_path, Told(), folder / "store"), only(small, "dice"))
+    assert not done.failures
+    (record,) = done.records
+    assert record.point == {"training.learning_rate": 1e-2, SEED: 0}  # as in the unbroken study
+    assert record.selection["tried"][1]["dice"] is not None
+
+
+def test_failed_tries_of_a_study_from_elsewhere_are_told(unbroken, tmp_path):
+    recipe, folder, *_ = unbroken
+    junk(tmp_path, "dice", "lr0.01_tried")
+    small = once(recipe)
+    reproduce(tiny_site(small, tmp_path, Told(), folder / "store"), only(small, "dice"))
+    shutil.rmtree(tmp_path / "runs")
+    told = Told()
+    done = reproduce(tiny_site(small, tmp_path, told, folder / "store"), only(small, "dice"))
+    assert [name for name, _ in done.failures] == ["dice lr0.01_tried"]
+    assert not told.trained
 
 
 def test_where_every_try_fails_the_row_stays_empty(unbroken, tmp_path):

@@ -122,6 +122,22 @@ def test_cases_that_failed_are_measured_again_once(copy):
     assert overview_of(recipe, Protocol(asked(recipe), ["1"]), folder).complete
 
 
+def test_what_another_begins_to_measure_in_that_moment_is_left_to_it(copy, monkeypatch):
+    recipe, folder = copy
+    record_of(folder).unlink()
+    told = Impatient()
+    with (
+        monkeypatch.context() as moment,
+        (folder / "runs" / RUN[0] / RUN[1] / ".lock").open("w") as lock,
+    ):
+        moment.setattr(final_runs, "is_held", lambda _: False)  # as it was a moment before
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(StudyStopped, match="waiting"):
+            again(recipe, folder, told)
+    assert not told.failures
+    assert not again(recipe, folder, Told()).failures
+
+
 def test_what_another_measures_anew_is_left_to_it(copy):
     recipe, folder = copy
     record_of(folder).unlink()

@@ -172,7 +172,7 @@ def test_too_few_pairs_are_not_tested():
     assert paired_test(few, many, "lower").p_value is None
     made = recipe(PAIR, {"1": PAIR})
     records = [record(name, cases=CASES[:7]) for name in PAIR]
-    assert "No stars: a test at 0.01 needs 8 cases" in tables_of(records, made, "1").caption
+    assert "No stars of ours: a test at 0.01 needs 8 cases" in tables_of(records, made, "1").caption
 
 
 def test_equal_differences_tie(rng):
@@ -216,6 +216,18 @@ def test_schedules_are_compared_at_the_same_seeds():
     assert mean - first == pytest.approx(0.5 - 0.1)
     assert "One run a row" in alike.caption
     assert not alike.notes
+
+
+def test_a_seed_that_failed_is_left_out_of_all_schedules():
+    made = recipe([variant(name, seeds=3) for name in PAIR], {"schedule": PAIR})
+    records = [record("dice", seed, value) for seed, value in enumerate((0.1, 0.5, 0.9))]
+    records += [record("dice-surgery", seed, value) for seed, value in ((0, 0.2), (2, 0.4))]
+    found = rows(tables_of(records, made, "schedule"))
+    values = [found[name].cells["nll"].value for name in PAIR]
+    assert values == [pytest.approx(10.5), pytest.approx(10.3)]  # seeds 0 and 2
+    only_last = tables_of([*records[:3], records[-1]], made, "schedule")
+    values = [rows(only_last)[name].cells["nll"].value for name in PAIR]
+    assert values == [pytest.approx(10.9), pytest.approx(10.4)]
 
 
 def test_numbers_that_the_paper_prints_twice_are_noted():

@@ -55,8 +55,13 @@ def refuse_taken(out: Path, *, resume: bool) -> None:
                 f"{shown(out)}: holds a run already; add --resume to go on with it, or choose "
                 f"another folder"
             )
-    elif out.exists() and any(file.name != ".lock" for file in out.iterdir()):
+    elif out.exists() and not all(_is_left_behind(file.name) for file in out.iterdir()):
         raise ValueError(f"{shown(out)}: is not empty and holds no run; choose another folder")
+
+
+def _is_left_behind(name: str) -> bool:
+    """Tell whether a file is of a training that was killed before it had a configuration."""
+    return name == ".lock" or name.startswith(f".{CONFIG}.")
 
 
 def read_config(folder: Path) -> RunConfig:
@@ -107,18 +112,22 @@ def flatten(content: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return flat
 
 
+class FolderTaken(ValueError):
+    """Another process trains or measures in the folder."""
+
+
 @contextmanager
 def only_trainer(folder: Path) -> Iterator[None]:
     """Keep a second training out of a folder.
 
     Raises:
-        ValueError: another one is at work there.
+        FolderTaken: another one is at work there.
     """
     with ExitStack() as held:
         try:
             held.enter_context(only_writer(folder))
         except ValueError as error:
-            raise ValueError(
+            raise FolderTaken(
                 f"{shown(folder)}: another gradsurge train is at work there; wait for it, or "
                 f"choose another folder"
             ) from error

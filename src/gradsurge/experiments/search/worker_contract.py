@@ -65,7 +65,7 @@ class WorkerSettings:
             raise ValueError(
                 f"worker: expected beat and poll above 0, and tries of 1 or more, got {self}"
             )
-        if self.grace < 3 * self.beat:
+        if not self.grace >= 3 * self.beat:  # NaN, too
             raise ValueError(
                 f"grace: expected at least three beats of {self.beat:g} seconds, got "
                 f"{self.grace:g}; else a slow answer is taken for a death"

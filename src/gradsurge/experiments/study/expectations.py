@@ -18,6 +18,7 @@ from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.tables.corrections import line_key
 from gradsurge.experiments.study.tables.lines import View
 from gradsurge.experiments.study.tables.profile_scores import CALIBRATION, DICE
+from gradsurge.experiments.study.tables.significance import pair_of
 from gradsurge.experiments.study.tables.table_rows import RowRecords, base_of, rows_of
 
 TABLE = "corrections"
@@ -36,7 +37,7 @@ class Expectation:
         of, against: variants, with their corrections.
         column: the score.
         found, limit: means over runs of the one and of the other.
-        seeds: in how many runs it holds against the run of the same seed, and of how many.
+        runs: in how many it holds against the run of the same seed or trial, and of how many.
     """
 
     of: str
@@ -44,7 +45,7 @@ class Expectation:
     column: Column
     found: float
     limit: float
-    seeds: tuple[int, int]
+    runs: tuple[int, int]
 
     @property
     def holds(self) -> bool:
@@ -83,11 +84,11 @@ class _Side:
     def name(self) -> str:
         return line_key(self.row.variant.name, self.correction)
 
-    def by_seed(self, column: Column) -> dict[int, float]:
+    def by_run(self, column: Column) -> dict[str, float]:
         # Masks are made of raw probabilities, whatever the correction.
         correction = NONE if column == _DSC else self.correction
-        found = {r.seed: _VIEW.number(r, column.name, correction) for r in self.row.records}
-        return {seed: value for seed, value in found.items() if value is not None}
+        found = {pair_of(r): _VIEW.number(r, column.name, correction) for r in self.row.records}
+        return {pair: value for pair, value in found.items() if value is not None}
 
 
 def _pairs(
@@ -109,11 +110,11 @@ def _pairs(
 
 
 def _checked(of: _Side, other: _Side, column: Column) -> Expectation | None:
-    ours, theirs = of.by_seed(column), other.by_seed(column)
+    ours, theirs = of.by_run(column), other.by_run(column)
     if not ours or not theirs:
         return None
     shared = ours.keys() & theirs.keys()
-    held = sum(_as_expected(column, ours[seed], theirs[seed]) for seed in shared)
+    held = sum(_as_expected(column, ours[pair], theirs[pair]) for pair in shared)
     found, limit = (math.fsum(side.values()) / len(side) for side in (ours, theirs))
     return Expectation(of.name, other.name, column, found, limit, (held, len(shared)))
 
@@ -133,12 +134,12 @@ def expectations_page(recipe: Recipe, checked: Sequence[Expectation]) -> str:
     about = (
         f"{len(checked) - len(failed)} of {len(checked)} expectations hold on test cases, by "
         "means over runs. DSC may be half a point lower, all other scores must not be higher. "
-        "Seeds: in how many runs it holds against the run of the same seed."
+        "Runs: in how many it holds against the run of the same seed, or of the same trial."
     )
     lines = [f"### What was expected: {recipe.title}", "", about]
     for title, some in (("Does not hold", failed), ("Holds", [o for o in checked if o.holds])):
         if some:
-            heads = "| of | against | score | found | against | ratio | seeds |"
+            heads = "| of | against | score | found | against | ratio | runs |"
             lines += ["", f"**{title}**", "", heads, "|---|---|---|---:|---:|---:|---:|"]
             lines += map(_line, some)
     return "\n".join(lines) + "\n"
@@ -149,6 +150,6 @@ def _line(one: Expectation) -> str:
         (lambda share: f"{100 * share:.2f}") if one.column == _DSC else (lambda v: f"{v:.4f}")
     )
     ratio = f"{one.found / one.limit:.2f}" if one.limit else "-"
-    held, runs = one.seeds
+    held, runs = one.runs
     cells = (one.of, one.against, one.column.title, shown(one.found), shown(one.limit), ratio)
     return f"| {' | '.join(cells)} | {held} of {runs} |"

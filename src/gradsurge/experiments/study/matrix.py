@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradsurge.experiments.recipes import Variant, study_name
-from gradsurge.experiments.runs.run_folder import OUTCOME
+from gradsurge.experiments.runs.run_folder import OUTCOME, FolderTaken
 from gradsurge.experiments.search import SearchTrial, TrialInterrupted
 from gradsurge.experiments.search.shift import FAILURES
 from gradsurge.experiments.search.storage import StorageError
@@ -44,6 +44,7 @@ class Matrix:
     plan: StudyPlan = field(init=False)
     _searches: Searches = field(init=False)
     _looked_at: set[str] = field(default_factory=set)
+    _asked_again: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.plan = StudyPlan.of(self.site.recipe, self.protocol, self.site.folder)
@@ -95,14 +96,28 @@ class Matrix:
     def _selection(self, variant: Variant) -> Selection | None:
         """Return what was chosen for a variant; None while others search for it."""
         searched = self.protocol.searched(variant)
-        if (known := self.plan.selection(variant)) is not None:
+        known = self.plan.selection(variant)
+        if known is not None and not self._is_to_be_asked_again(searched, known):
             return known
         if searched.name in self.failures:
             raise ValueError(f"its point is that of {searched.name}, whose search failed")
         found = self._searches.choose(searched, self.protocol.points(variant))
         if found is not None:
+            self._asked_again.add(searched.name)
             self.plan.learn(searched, found)
         return found
+
+    def _is_to_be_asked_again(self, searched: Variant, known: Selection) -> bool:
+        """Tell whether points failed when records were made, and the search is here to try them."""
+        if not known.failed or searched.name in self._asked_again:
+            return False
+        if (self.site.folder / RUNS / searched.name).is_dir():
+            return True
+        self._asked_again.add(searched.name)
+        for index in known.failed:
+            name = self.protocol.try_name(index, known.tried[index].point)
+            self._fail(f"{searched.name} {name}", "it failed when its search was made elsewhere")
+        return False
 
     def _has_starts(self, runs: Sequence[PlannedRun]) -> bool:
         """Tell whether the runs that these go on from are trained; False if that is to come."""
@@ -163,6 +178,8 @@ class Matrix:
                 raise StudyStopped(run.title) from error
             except NOT_HERE:
                 raise
+            except FolderTaken:  # in the moment since it was looked at
+                return False
             except FAILURES as error:
                 self._fail(run.title, str(error))
         if stop.asked:

@@ -124,9 +124,14 @@ class _Look:
     def of(self, variant: Variant, *, in_tables: bool, only_search: bool) -> VariantOverview:
         plan, points = self.plan, self.plan.protocol.points(variant)
         own = points if variant.point_of is None else []
-        known = plan.selection(variant) is not None
+        known = plan.selection(variant)
         names = [plan.protocol.try_name(index, point) for index, point in enumerate(own)]
-        tried = [name for name in names if known or self._is_trained(variant, name)]
+        failed = {names[index] for index in known.failed} if known and own else set()
+        tried = [
+            name
+            for name in names
+            if (known and name not in failed) or self._is_trained(variant, name)
+        ]
         number = 0 if only_search else self._number(variant)
         runs = plan.runs(variant)[:number]
         open_ones = [run for run in runs if not self._is_done(run, in_tables)]

@@ -49,6 +49,11 @@ class Selection:
         best = tuple((trial.index, trial.point) for trial in select(trials, search.keep))
         return cls(tuple(tried), best) if best else None
 
+    @property
+    def failed(self) -> list[int]:
+        """Indices of the points whose training failed."""
+        return [index for index, one in enumerate(self.tried) if one.dice is None]
+
     def to_json(self) -> list[dict[str, Any]]:
         """Return what was tried, which the rest follows from."""
         return [one.to_json() for one in self.tried]

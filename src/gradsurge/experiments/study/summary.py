@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.recipes.requests import SEED
+from gradsurge.experiments.runs.presets import PRESETS
 from gradsurge.experiments.study.late_rise import rise_of, told_rise
 from gradsurge.experiments.study.record import Record
 
@@ -39,7 +40,7 @@ def summary_of(
     lines = [
         f"# {recipe.title}, scale {recipe.scale}",
         "",
-        " ".join(filter(None, (about, told_rise(records)))),
+        " ".join(filter(None, (about, _on_the_way(recipe), told_rise(records)))),
         "",
         f"| {' | '.join(_COLUMNS)} |",
         "|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
@@ -51,6 +52,22 @@ def summary_of(
     return "\n".join(lines) + "\n"
 
 
+def _on_the_way(recipe: Recipe) -> str | None:
+    """Return how many cases were validated on the way, which the end does with all."""
+    preset = PRESETS[recipe.run.get("preset", "quick")]
+    number = recipe.run.get("validation_cases", preset.validation_cases)
+    if number is None:
+        return None
+    return f"On its way Dice is that of {number} validation cases, if there are more."
+
+
+def _tried(record: Record) -> str:
+    """Return how many points were tried, and how many of them came to an end."""
+    tried = record.selection.get("tried", [])
+    done = sum(one["dice"] is not None for one in tried)
+    return f"{done} of {len(tried)}" if done < len(tried) else str(len(tried) or "-")
+
+
 def _line(record: Record) -> str:
     training, measured = record.training, record.measured
     seconds, dice = training.get("seconds"), record.validation.get("dice")
@@ -59,7 +76,7 @@ def _line(record: Record) -> str:
         record.variant,
         record.run,
         _point(record.point),
-        str(len(record.selection.get("tried", [])) or "-"),
+        _tried(record),
         "-" if dice is None else f"{100 * dice:.2f}",
         _way(training.get("curve", ())),
         "-" if rise is None else f"{100 * rise:+.1f}",

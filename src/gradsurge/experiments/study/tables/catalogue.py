@@ -60,7 +60,8 @@ def _with_same_seeds(
 ) -> tuple[list[Record], Recipe]:
     """Return records of the seeds that all rows have so far, and a recipe that asks for them."""
     rows = recipe.variants_of(table)
-    there = [sum(r.variant == variant.name for r in records) for variant in rows]
-    least = min([number for number in there if number], default=min(v.seeds for v in rows))
-    variants = tuple(replace(v, seeds=min(v.seeds, least)) for v in recipe.variants)
-    return [r for r in records if r.seed < least], replace(recipe, variants=variants)
+    there = [{r.seed for r in records if r.variant == variant.name} for variant in rows]
+    shared = set.intersection(*(seeds for seeds in there if seeds)) if any(there) else set()
+    number = len(shared) or min(v.seeds for v in rows)
+    variants = tuple(replace(v, seeds=min(v.seeds, number)) for v in recipe.variants)
+    return [r for r in records if r.seed in shared], replace(recipe, variants=variants)

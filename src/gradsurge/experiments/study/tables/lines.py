@@ -115,7 +115,7 @@ def about_tests(tests: Sequence[PairedTest], view: View) -> str:
     if not tests:
         return ""
     if not made:
-        return f"No stars: a test at {LEVEL} needs {FEWEST_PAIRS} cases or runs."
+        return f"No stars of ours: a test at {LEVEL} needs {FEWEST_PAIRS} cases or runs."
     over = sorted({test.over for test in made})
     fewest, most = min(t.pairs for t in made), max(t.pairs for t in made)
     pairs = f"{most}" if fewest == most else f"{fewest} to {most}"

@@ -54,7 +54,12 @@ class RunValues:
         """Return the values of a record's cases, those without one left out."""
         pairs = zip(record.measured.cases, values, strict=True)
         kept = {case: v for case, v in pairs if v is not None and math.isfinite(v)}
-        return cls(f"seed {record.seed}" if SEED in record.point else record.run, kept)
+        return cls(pair_of(record), kept)
+
+
+def pair_of(record: Record) -> str:
+    """Return what a run has in common with one run of every other row: its seed, or its trial."""
+    return f"seed {record.seed}" if SEED in record.point else record.run
 
 
 def paired_test(one: Sequence[RunValues], other: Sequence[RunValues], better: Better) -> PairedTest:
