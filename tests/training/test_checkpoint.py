@@ -180,4 +180,22 @@ def test_content_and_folder_are_on_the_disk_before_and_after_the_rename(tmp_path
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", rename)
     write_checkpoint(tmp_path / "last.pt", example())
-    assert events == [("sync", ".last.pt.new"), ("rename", "last.pt"), ("sync", tmp_path.name)]
+    (_, beside), *others = events
+    assert beside.startswith(".last.pt.")
+    assert others == [("rename", "last.pt"), ("sync", tmp_path.name)]
+
+
+def test_two_writers_do_not_write_into_one_file(tmp_path, monkeypatch):
+    """A worker that was taken for dead may save while another does."""
+    file = tmp_path / "last.pt"
+
+    def other_process(sink):
+        sink.write(b"ours, ")
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(os, "getpid", lambda: 4711)
+            write_durably(file, lambda other: other.write(b"theirs"))
+        sink.write(b"whole")
+
+    write_durably(file, other_process)
+    assert file.read_bytes() == b"ours, whole"
+    assert [f.name for f in tmp_path.iterdir()] == ["last.pt"]

@@ -22,6 +22,7 @@ def test_json_round_trip():
         {"steps": 2.0},
         {"steps": True},
         {"seed": -1},
+        {"seed": 2**64},
         {"optimiser": "adam"},
         {"learning_rate": 0.0},
         {"learning_rate": math.nan},

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradsurge.training.checkpoint import Checkpoint, read_checkpoint
+from gradsurge.training.durable_file import remove_left_behind
 from gradsurge.training.job import BEST, LAST, NONFINITE, TrainJob
 from gradsurge.training.state import TrainState
 
@@ -20,6 +21,9 @@ def begin(job: TrainJob, fabric: "Fabric", resume: bool) -> TrainState:
     kept = _last_state(job.folder) if resume else None
     fabric.barrier()  # all have looked before any checkpoint is removed or written
     state = TrainState(job, fabric)
+    if fabric.is_global_zero:
+        for name in (LAST, BEST, NONFINITE):
+            remove_left_behind(job.folder / name)
     if kept is not None:
         state.restore(kept)
     elif fabric.is_global_zero:

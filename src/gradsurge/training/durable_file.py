@@ -1,6 +1,7 @@
 """A file that is there whole or not at all, whatever happens while it is written."""
 
 import os
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -29,13 +30,13 @@ class Sink:
 def write_durably(file: Path, write: Callable[[Sink], None]) -> None:
     """Write beside the file, force it to the disk, then take the file's place.
 
-    The folder is forced to the disk as well: else a power cut could bring the old file back. What
-    a killed process left beside is overwritten by the next.
+    The folder is forced to the disk as well: else a power cut could bring the old file back. Every
+    process has its own file beside: one that was taken for dead may write still.
 
     Raises:
         OSError: it could not be written; what was there before is untouched.
     """
-    beside = file.with_name(f".{file.name}.new")
+    beside = file.with_name(f".{file.name}.{platform.node()}.{os.getpid()}.new")
     try:
         with beside.open("wb") as stream:
             sink = Sink(stream)
@@ -49,6 +50,12 @@ def write_durably(file: Path, write: Callable[[Sink], None]) -> None:
     finally:
         beside.unlink(missing_ok=True)
     _sync_folder(file.parent)
+
+
+def remove_left_behind(file: Path) -> None:
+    """Remove what killed processes left beside a file."""
+    for beside in file.parent.glob(f".{file.name}.*.new"):
+        beside.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

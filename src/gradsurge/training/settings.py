@@ -61,6 +61,8 @@ class TrainSettings:
             _check_whole(name, getattr(self, name), 1)
         for name in ("seed", "warmup"):
             _check_whole(name, getattr(self, name), 0)
+        if self.seed >= 2**64:  # torch takes no more
+            raise ValueError(f"seed: expected a whole number below 2^64, got {self.seed}")
         for name, known in (("optimiser", Optimiser), ("precision", Precision)):
             _check_choice(name, getattr(self, name), get_args(known))
         for name in ("compile", "deterministic"):
