@@ -11,11 +11,12 @@ import threading
 import pytest
 import typer
 
-from gradsurge.cli.worker_options import stop
+from gradsurge.cli.worker_options import begin, stop
 from gradsurge.data.datasets.phantom_set import PhantomSet
 from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.runs import open_run
 from gradsurge.experiments.search import open_study, select, study_status
+from gradsurge.training.fabric import ranks_of
 from tests.experiments.search.tiny import RECIPE, STEPS, wait_for, write_recipe
 
 
@@ -131,6 +132,14 @@ def test_other_mistakes(run, recipe, store, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     one_line(run(*typed(recipe, store, tmp_path / "x")), 1, "one process", "torchrun")
     assert not (tmp_path / "x").exists()
+
+
+def test_tasks_of_srun_are_workers_of_their_own(monkeypatch):
+    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    monkeypatch.setenv("SLURM_NTASKS", "2")
+    assert ranks_of(os.environ) == (2, 1)
+    assert begin({"workers": 0}, "gradsurge search") == 0
+    assert ranks_of(os.environ) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,8 @@ def begin(typed: Mapping[str, Any], command: str) -> int:
             f"{command}: a run is trained by one process; start the command once a device instead "
             f"of torchrun, and every one takes other runs"
         )
+    # Tasks of srun are workers of their own here, not the ranks of one training.
+    os.environ.pop("SLURM_NTASKS", None)
     workers: int | None = typed["workers"]
     return default_workers(os.environ, cpu_count()) if workers is None else workers
 
