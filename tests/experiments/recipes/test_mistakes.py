@@ -65,6 +65,7 @@ CHANGES = {  # (what is replaced, by what): how the message begins, what it also
     ),
     ('"quick"', '"quick"\naugmentation = "ligth"'): ("run.augmentation: unknown", "'light'"),
     ('"quick"', '"quick"\npatch = 32'): ("run.patch: expected a list", ""),
+    ('"quick"', '"quick"\npatch = [32, 32, 32]'): ("run.patch: expected 2 sizes", "got 3"),
     ('"quick"', '"quick"\npatch = [32]'): ("run.patch: expected two or three", ""),
     ('"quick"', '"quick"\npatches = { bach = 2 }'): ("run.patches.bach: unknown key", "'batch'"),
     ('"quick"', '"quick"\npatches = { batch = 0 }'): ("run.patches.batch: expected", ""),

@@ -85,3 +85,12 @@ def test_tables_before_the_first_run_are_written(tmp_path, rows):
     for file in write_table(table, tmp_path):
         assert ("0.3118" in file.read_text("utf-8")) == bool(rows)
     assert ("0.3118" in to_text(table)) == bool(rows)
+
+
+def test_stars_of_the_paper_are_told_apart():
+    told = "Stars in its columns: as printed; the paper does not name its test."
+    assert told in to_markdown(compared())
+    first = compared().blocks[0]
+    plain = {row: {"nll": Cell(0.3)} for row in first.published}
+    without = replace(compared(), blocks=[replace(first, published=plain)])
+    assert told not in to_markdown(without)

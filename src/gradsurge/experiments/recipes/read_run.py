@@ -40,6 +40,10 @@ def read_run(section: Section, dimensions: int | None) -> dict[str, Any]:
     patches = section.section("patches", _PATCHES)
     _try(patches, PatchSettings, size=(8, 8), **patches.content)
     axes = len(run["patch"]) if "patch" in run else dimensions
+    if dimensions is not None and axes != dimensions:
+        raise Mistake(
+            section.at("patch"), f"expected {dimensions} sizes, as the data have axes, got {axes}"
+        )
     if axes is not None:
         _try(section, find_preset, run["preset"], axes)
     _check_model(section, run, axes or 3)

@@ -63,7 +63,10 @@ def _read(section: Section, name: str, run: Mapping[str, Any]) -> Variant:
     if "loss" in own.content or name.partition(".")[0] in LOSSES:
         loss = own.choice("loss", LOSSES, name.partition(".")[0])
     else:
-        raise Mistake(own.at("loss"), f"missing; {name!r} does not begin with that of a loss")
+        raise Mistake(
+            own.at("loss"),
+            f"missing; {name!r} does not begin with that of a loss; known: {', '.join(LOSSES)}",
+        )
     options = own.section("loss_options")
     check_loss_options(options.path, loss, options.content)
     return Variant(

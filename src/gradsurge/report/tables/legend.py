@@ -15,11 +15,23 @@ def legend(grid: Grid) -> str:
         said.append("±: standard deviation.")
     if grid.compares:
         said.append("Paper: published numbers, marked by the same rule.")
+        if _has_published_stars(grid):
+            said.append("Stars in its columns: as printed; the paper does not name its test.")
     if any(section.kind == "ratios" for section in grid.sections):
         said.append("Ratios: a row's value over its base's.")
     if any(cell.value == DASH for cell in cells):
         said.append(f"{DASH}: no number.")
     return " ".join(said)
+
+
+def _has_published_stars(grid: Grid) -> bool:
+    sources = [source for head in grid.heads for source in head.sources]
+    return any(
+        cell.star and source == "paper"
+        for section in grid.sections
+        for line in section.lines
+        for cell, source in zip(line.cells, sources, strict=True)
+    )
 
 
 def full_caption(table: ResultTable, grid: Grid) -> str:
