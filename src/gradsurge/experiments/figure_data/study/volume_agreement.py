@@ -1,5 +1,6 @@
 """Volumes of a structure, estimated as the sum of probabilities, against the true ones."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -14,6 +15,7 @@ from gradsurge.experiments.figure_data.study.lines import (
     lines_of,
 )
 from gradsurge.experiments.figure_data.study.studies import StudyRecords
+from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.tables.volume import agreement
 from gradsurge.experiments.study.volume_tally import volume_unit
 
@@ -26,8 +28,8 @@ class Agreement:
         truth: a value a case, of all runs after each other.
         estimate: the same, the sum of the probabilities.
         bias: mean of estimate - truth.
-        low, high: limits of agreement, bias ± 1.96 standard deviations. Of the values of all runs
-            together, so wider than the table's means over runs where runs differ.
+        low, high: limits of agreement, bias ± 1.96 standard deviations over cases; means over runs,
+            as in the table: the cases of one run are independent, those of several are not.
     """
 
     truth: Array
@@ -75,16 +77,22 @@ def volume_agreement(study: StudyRecords, base: str) -> list[VolumeAgreement]:
 
 
 def _agreement(line: Line, structure: str) -> Agreement | None:
-    pairs: list[tuple[float | None, float | None]] = []
-    for record in line.records:
-        volumes = record.measured.volumes.get(structure, {})
-        if line.name.correction in volumes.get("expected", {}):
-            expected = volumes["expected"][line.name.correction]
-            pairs += zip(volumes["true"], expected, strict=True)
-    known = [pair for pair in pairs if None not in pair]
-    truths, estimates = ([pair[at] for pair in known] for at in (0, 1))
-    told = agreement(estimates, truths)
-    if not told:
+    runs = [pairs for record in line.records if len(pairs := _known(record, line, structure)) > 1]
+    if not runs:
         return None
-    bias, low, high = (cast("float", told[name]) for name in ("bias", "low", "high"))
-    return Agreement(np.array(truths), np.array(estimates), bias, low, high)
+    told = [agreement(*zip(*pairs, strict=True)) for pairs in runs]
+    bias, low, high = (
+        math.fsum(cast("float", one[name]) for one in told) / len(told)
+        for name in ("bias", "low", "high")
+    )
+    estimates, truths = np.array([pair for pairs in runs for pair in pairs]).T
+    return Agreement(truths, estimates, bias, low, high)
+
+
+def _known(record: Record, line: Line, structure: str) -> list[tuple[float, float]]:
+    """Return (estimate, truth) of the cases that have both."""
+    volumes = record.measured.volumes.get(structure, {})
+    if line.name.correction not in volumes.get("expected", {}):
+        return []
+    pairs = zip(volumes["expected"][line.name.correction], volumes["true"], strict=True)
+    return [(estimate, true) for estimate, true in pairs if None not in (estimate, true)]

@@ -45,7 +45,7 @@ def draw(data: VolumeAgreement) -> Figure:
         axis.set_ylabel(f"estimate − truth, {unit}")
     figure.suptitle(
         f"{data.study}, {short(data.structure)}: {what} as the sum of probabilities.\n"
-        f"Lines: bias and limits of agreement",
+        f"Points: cases of all runs; lines: bias and limits of agreement, means over runs",
         fontsize=9,
         parse_math=False,
     )
