@@ -122,7 +122,12 @@ def train(
     ] = None,
     validation_cases: Annotated[
         int | None,
-        _of(_KEEPING, "N", "How many are scored while training; the end scores all.", min=1),
+        _of(
+            _KEEPING,
+            "N",
+            "How many are scored while training (quick: 16); the end scores all.",
+            min=1,
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int | None, _of(_KEEPING, "N", _EVERY.format("checkpoints"), min=1)
