@@ -22,21 +22,55 @@ def test_an_ignored_voxel_may_say_anything(classes):
     assert x.grad.isfinite().all()
 
 
+@pytest.mark.parametrize("voxels", [1, 3])
+@pytest.mark.parametrize("true", [0, 1])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_true_class_that_is_ruled_out_costs_as_good_as_infinity(classes):
+def test_a_true_class_that_is_ruled_out_costs_infinity(classes, true, voxels):
     z = torch.randn(1, classes, 4)
-    z[0, 0, 0] = -INF
-    y = torch.zeros(1, 4).long()
-    assert gs.make_loss("ce+dice")(z, y).item() > 1e37
-    assert torch.nn.functional.cross_entropy(z, y).item() == INF
+    z[0, true, :voxels] = -INF
+    y = torch.full((1, 4), true)
+    y[0, 3] = 1 - true
+    assert gs.make_loss("ce")(z, y).item() == INF
+    for name in ("ce+dice", "ce+dice-surgery"):
+        assert gs.make_loss(name)(z, y).item() == INF
+        one_hot = torch.nn.functional.one_hot(y, classes).movedim(-1, 1).float()
+        assert gs.make_loss(name)(z, one_hot).item() == INF
 
 
-@pytest.mark.parametrize("name", ["dice-surgery", "ce+dice-surgery"])
-def test_positive_infinity_is_named(name):
-    z = torch.randn(1, 2, 4)
-    z[0, :, 1] = INF
-    with pytest.raises(ValueError, match=r"logits: expected finite numbers, got \+inf, 2 times"):
-        gs.make_loss(name)(z, torch.zeros(1, 4).long())
+def test_a_share_of_a_class_that_is_ruled_out_costs_infinity():
+    z, share = torch.zeros(1, 2, 4), torch.tensor([[[0.999, 1.0, 0.5, 0.0]]])
+    z[0, 1, 0] = -INF
+    target = torch.cat((share, 1 - share), dim=1)
+    assert gs.make_loss("ce")(z, target).item() == INF
+    assert gs.make_loss("ce+dice")(z, target).item() == INF
+    z[0, 1, :2] = z[0, 1, :2].flip(0)  # where nothing of it is, it costs nothing
+    expected = gs.make_loss("ce")(z, target).item()
+    assert gs.make_loss("ce+dice", weights=(1.0, 0.0))(z, target).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", gs.losses.LOSSES)
+@pytest.mark.parametrize(
+    ("value", "says"), [(INF, r"\+inf, 1 times"), (float("nan"), "NaN, 1 times")]
+)
+def test_what_is_no_logit_is_refused_by_every_loss_in_the_same_words(name, value, says, classes):
+    y = torch.tensor([[[0, 1], [1, 0]]])
+    for c in range(classes):
+        z = torch.zeros(1, classes, 2, 2)
+        z[0, c, 0, 1] = value
+        with pytest.raises(ValueError, match=f"logits: expected finite numbers, got {says} in sha"):
+            gs.make_loss(name)(z, y)
+
+
+@pytest.mark.parametrize("name", ["dice", "dice-surgery", "ce+dice-surgery"])
+def test_a_class_that_is_ruled_out_is_no_fault(name):
+    z, y = torch.zeros(1, 2, 4, requires_grad=True), torch.tensor([[0, 1, 1, 0]])
+    ruled_out = torch.tensor([[[0, 1, 0, 0], [1, 0, 0, 0]]], dtype=torch.bool)
+    loss = gs.make_loss(name)(z.masked_fill(ruled_out, -INF), y)
+    loss.backward()
+    certain = gs.make_loss(name)(z.detach().masked_fill(ruled_out, -90.0), y)
+    assert loss.item() == pytest.approx(certain.item(), abs=1e-7)
+    assert z.grad.isfinite().all()
 
 
 def test_an_unchecked_255_counts_as_background():

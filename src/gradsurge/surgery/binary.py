@@ -14,6 +14,12 @@ from gradsurge.surgery.decline import half_decline
 from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.rule import SurgeryRule
 
+# The NLL of a class that is ruled out, until it is summed up: times 0 it is 0, as infinity is not,
+# and 2^40 of them are still a number.
+_RULED_OUT = 2.0**80
+# A sum beyond it has such a voxel in it, be its soft label as small as 2^-24.
+_IMPOSSIBLE = 2.0**56
+
 
 class Slopes(NamedTuple):
     """What the loss wants at a voxel, each broadcastable to the gap.
@@ -111,23 +117,26 @@ def _soft_error(p: Tensor, q: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 def binary_nll_sums(
     gap: Tensor, y: Tensor, valid: Tensor | None, *, soft: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the sums over the last axis of -(1-y) log(1-p) and of -y log p, over valid voxels."""
+    """Return the sums over the last axis of -(1-y) log(1-p) and of -y log p, over valid voxels.
+
+    They are infinite where a class that occurs is ruled out by an infinite gap.
+    """
     if soft:
         at_zero, at_one = _softplus(gap).mul_(1.0 - y), _softplus(-gap).mul_(y)
         if valid is not None:
             at_zero, at_one = at_zero.mul_(valid), at_one.mul_(valid)
-        return at_zero.sum(-1), at_one.sum(-1)
+        return _or_infinite(at_zero.sum(-1)), _or_infinite(at_one.sum(-1))
     nll = _softplus((y * -2.0).add_(1.0).mul_(gap))
     nll = nll if valid is None else nll.mul_(valid)
     total = nll.sum(-1)
     at_one_sum = nll.mul_(y).sum(-1)
-    return total - at_one_sum, at_one_sum
+    return _or_infinite(total - at_one_sum), _or_infinite(at_one_sum)
+
+
+def _or_infinite(nll: Tensor) -> Tensor:
+    return nll.masked_fill(nll > _IMPOSSIBLE, torch.inf)
 
 
 def _softplus(x: Tensor) -> Tensor:
-    """Return log(1 + exp(x)) to full relative precision on both sides.
-
-    Infinity, the NLL of a class that is ruled out, becomes the largest number: times 0 it is 0.
-    """
-    large = torch.finfo(x.dtype).max
-    return x.clamp(0.0, large).add_(x.abs().neg_().exp_().log1p_())
+    """Return log(1 + exp(x)) to full relative precision on both sides, _RULED_OUT for infinity."""
+    return x.clamp(0.0, _RULED_OUT).add_(x.abs().neg_().exp_().log1p_())

@@ -79,8 +79,9 @@ class _RegionSums(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         if how.check:
             check_label_values(labels, logits, how)
-        sums = _sum_up(logits, flat_labels(labels, mask, logits, how), how)
-        if how.check and not torch.compiler.is_compiling() and bool(sums[:3].isnan().any()):
+        sums, of_gaps = _sum_up(logits, flat_labels(labels, mask, logits, how), how)
+        checking = how.check and not torch.compiler.is_compiling()
+        if checking and not bool((sums[:3].sum() + of_gaps).isfinite()):
             check_finite(logits, how.activation)
         return sums[:3].clone(), sums[3:].clone()
 
@@ -132,12 +133,17 @@ class _Field(FieldFunction):
         return loop_vmap(_Field.apply, info.batch_size, in_dims, args)
 
 
-def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
-    """Return the (7, N, C) sums of `RegionSums`, piece by piece."""
+def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> tuple[Tensor, Tensor]:
+    """Return the (7, N, C) sums of `RegionSums`, piece by piece, and a sum that tells infinities.
+
+    Of two classes an infinite gap leaves no other trace: p is 0 or 1. It is summed up where the gap
+    is at hand, as long as logits are checked.
+    """
     n, c = logits.shape[:2]
     z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
     shape = {"two": (GAP_SUMS, n), "channels": (GAP_SUMS, n, c), "many": (7, n, c)}[kind]
     sums = torch.zeros(shape, dtype=sum_dtype(logits.device), device=logits.device)
+    of_gaps = sums.new_zeros(())
     scratch = Scratch(logits, dtype, buffers=0 if kind == "many" else 2)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c):
         piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
@@ -147,12 +153,14 @@ def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> Tensor:
             part = multiclass_sums(piece, truth, valid, nll=how.nll, hard=how.hard)
         else:
             gap = logit_gap(piece, kind, scratch)
+            if kind == "two" and how.check:
+                of_gaps += gap.sum()
             y = labels.foreground(at, dtype, scratch.take())
             part = gap_sums(gap, y, valid, nll=how.nll, hard=how.hard, soft=labels.soft)
         sums[:, rows].add_(part)
     if kind == "many":
-        return sums
-    return two_class_sums(sums) if kind == "two" else channel_sums(sums)
+        return sums, of_gaps
+    return (two_class_sums if kind == "two" else channel_sums)(sums), of_gaps
 
 
 def _write_field(
