@@ -78,11 +78,83 @@ def test_certain_voxels_and_tiny_rates_stay_numbers(dtype, size):
         (torch.rand(3), torch.ones(3, 3), ValueError, r"expected \(N, C, \*S\)"),
         (torch.rand(1, 3, 2), torch.ones(2, 2), ValueError, r"\(1, 3, 3\).*got \(2, 2\)"),
         (torch.rand(1, 3, 2), [[0.0]], TypeError, "region: expected a torch.Tensor"),
+        (
+            torch.ones(1, 2, 3, dtype=torch.long),
+            torch.ones(2, 2),
+            TypeError,
+            r"probabilities: expected a floating dtype, got torch\.int64",
+        ),
+        (
+            torch.full((1, 2, 3), 1.5),
+            torch.ones(2, 2),
+            ValueError,
+            r"probabilities: expected numbers in \[0, 1\], got 1\.5",
+        ),
+        (
+            torch.full((1, 2, 3), torch.nan),
+            torch.ones(2, 2),
+            ValueError,
+            r"probabilities: expected numbers in \[0, 1\], got nan",
+        ),
     ],
 )
 def test_bad_input(p, rates, error, text):
     with pytest.raises(error, match=text):
         posterior_from_equilibrium(p, rates)
+
+
+def pulls(up, down):
+    return torch.tensor([[0.0, up], [down, 0.0]])
+
+
+ONES = torch.ones(1, 2, 2)
+WRONG_RATES = {  # two classes: rates, the error, and what it says
+    "a list": (([[0, 1], [1, 0]],), TypeError, r"region: expected a torch\.Tensor, got list"),
+    "flags": ((ONES > 0,), TypeError, r"region: expected rates, numbers >= 0, got torch\.bool"),
+    "negative": ((pulls(-1.0, 1.0),), ValueError, r"region: expected finite rates >= 0, got .*-1"),
+    "NaN": ((pulls(torch.nan, 1.0),), ValueError, "region: expected finite rates >= 0, got .*nan"),
+    "infinite": ((pulls(torch.inf, 1.0),), ValueError, "region: expected finite rates >= 0"),
+    "one way": ((pulls(0.0, 1.0),), ValueError, "region: expected a positive rate away from every"),
+    "ce list": (
+        (ONES, [1.0, 1.0]),
+        TypeError,
+        r"cross_entropy: .*torch\.Tensor, got list",
+    ),
+    "ce shape": (
+        (ONES, torch.ones(3)),
+        ValueError,
+        r"cross_entropy: .* \(1, 2\), got \(1, 3\)",
+    ),
+    "ce negative": (
+        (ONES, -torch.ones(2)),
+        ValueError,
+        "cross_entropy: .*finite rates >= 0",
+    ),
+    "decline": ((ONES, None, -1.0), ValueError, "decline: expected a number > 0, or None.*got -1"),
+    "flag": ((ONES, None, True), TypeError, "decline: expected a number > 0, or None.*got True"),
+    "text": ((ONES, None, "20"), TypeError, "decline: expected a number > 0, or None.*got '20'"),
+}
+
+
+@pytest.mark.parametrize("rates", WRONG_RATES)
+def test_rates_that_are_none(rates):
+    given, error, says = WRONG_RATES[rates]
+    with pytest.raises(error, match=says):
+        posterior_from_equilibrium(torch.full((1, 2, 3), 0.5), *given)
+
+
+def test_classes_in_two_camps_are_in_no_balance():
+    rates = torch.block_diag(torch.ones(2, 2), torch.ones(2, 2))
+    with pytest.raises(ValueError, match="region: expected a positive rate"):
+        posterior_from_equilibrium(torch.full((1, 4, 1), 0.25), rates)
+    joined = posterior_from_equilibrium(torch.full((1, 4, 1), 0.25), rates, torch.ones(4))
+    torch.testing.assert_close(joined, torch.full((1, 4, 1), 0.25))
+
+
+def test_cross_entropy_alone_leaves_nothing_to_correct():
+    p = torch.tensor([[[0.7], [0.3]]])
+    found = posterior_from_equilibrium(p, torch.zeros(2, 2), torch.ones(2), 20.0)
+    torch.testing.assert_close(found, p)
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 2), (1, 3, 3), (2, 2, 2)])

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from gradsurge.calibration.rates import as_problems, check_rates, check_tensor
+
 _TINY = 1e-37  # a probability that float32 rounded to 0 is some number this small
 
 
@@ -35,17 +37,22 @@ def posterior_from_equilibrium(
     >>> [round(v, 4) for v in posterior_from_equilibrium(p, rates).flatten().tolist()]
     [0.9231, 0.0769]
     """
-    exclusive = _check(probabilities, region)
+    _check_probabilities(probabilities)
+    exclusive = _exclusive(probabilities, region)
+    region = as_problems("region", region, axes=3)
+    if cross_entropy is not None:
+        cross_entropy = as_problems("cross_entropy", cross_entropy, axes=2)
+    check_rates(region, cross_entropy, decline)
     dtype = torch.float32 if probabilities.device.type == "mps" else torch.float64
     p = probabilities.movedim(1, -1).to(dtype)
     if not exclusive:
         p = torch.stack((1.0 - p, p), dim=-1)  # (..., C, 2): a problem of two classes a channel
     p = p.clamp_min(_TINY)
-    pull = (region if region.ndim == 3 else region.unsqueeze(0)).to(p)
+    pull = region.to(p)
     scale = pull.amax()
     # Without cross-entropy D is common to all rates and cancels, also where it is 0: at p = 0, 1.
     if cross_entropy is not None and bool(cross_entropy.any()):
-        ce = (cross_entropy if cross_entropy.ndim == 2 else cross_entropy.unsqueeze(0)).to(p)
+        ce = cross_entropy.to(p)
         scale = torch.maximum(scale, ce.amax())
         strength = 1.0 if decline is None else _decline(p, decline)[..., None, None]
         pull = strength * (pull[0] if exclusive else pull) + (ce[0] if exclusive else ce)[..., None]
@@ -55,15 +62,23 @@ def posterior_from_equilibrium(
     return (r if exclusive else r[..., 1]).movedim(-1, 1).to(probabilities.dtype)
 
 
-def _check(probabilities: Tensor, region: Tensor) -> bool:
-    """Return whether the classes exclude each other; raise unless the shapes fit."""
-    for name, x in (("probabilities", probabilities), ("region", region)):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"{name}: expected a torch.Tensor, got {type(x).__name__}")
+def _check_probabilities(probabilities: Tensor) -> None:
+    check_tensor("probabilities", probabilities)
+    if not probabilities.is_floating_point():
+        raise TypeError(f"probabilities: expected a floating dtype, got {probabilities.dtype}")
     if probabilities.ndim < 2:
         raise ValueError(
             f"probabilities: expected (N, C, *S), got shape {tuple(probabilities.shape)}"
         )
+    if probabilities.numel():
+        low, high = (float(v) for v in torch.aminmax(probabilities.detach()))
+        if not (low >= 0.0 and high <= 1.0):
+            raise ValueError(f"probabilities: expected numbers in [0, 1], got {low:g} .. {high:g}")
+
+
+def _exclusive(probabilities: Tensor, region: Tensor) -> bool:
+    """Return whether the classes exclude each other; raise unless the shapes fit."""
+    check_tensor("region", region)
     c, shape = probabilities.shape[1], tuple(region.shape)
     if shape in ((c, c), (1, c, c)) and c > 1:
         return True

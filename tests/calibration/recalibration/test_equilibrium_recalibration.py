@@ -7,6 +7,7 @@ import torch
 from gradsurge.calibration import posterior_from_equilibrium
 from gradsurge.calibration.recalibration import Equilibrium
 from tests.calibration.recalibration.examples import KINDS, outputs, rates_of
+from tests.calibration.test_equilibrium import WRONG_RATES
 
 
 @pytest.mark.parametrize("kind", ["multiclass", "multilabel"])
@@ -49,11 +50,12 @@ def test_rates_of_no_known_shape_are_refused(shape):
 
 
 def test_rates_that_pull_nowhere_are_refused():
-    with pytest.raises(ValueError, match="expected rates from 0 on, not all of them 0"):
+    with pytest.raises(ValueError, match="region: expected a positive rate away from every label"):
         Equilibrium.from_rates(torch.zeros(1, 2, 2))
-    with pytest.raises(ValueError, match="expected rates from 0 on"):
-        Equilibrium.from_rates(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))
-    with pytest.raises(ValueError, match=r"cross_entropy: expected shape \(1, 2\)"):
-        Equilibrium.from_rates(torch.ones(1, 2, 2), torch.ones(1, 3))
-    with pytest.raises(ValueError, match="decline: expected a positive number"):
-        Equilibrium.from_rates(torch.ones(1, 2, 2), None, -1.0)
+
+
+@pytest.mark.parametrize("rates", WRONG_RATES)
+def test_rates_that_are_none(rates):
+    given, error, says = WRONG_RATES[rates]
+    with pytest.raises(error, match=says):
+        Equilibrium.from_rates(*given)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gradsurge.calibration.equilibrium import posterior_from_equilibrium
+from gradsurge.calibration.rates import as_problems, check_rates
 from gradsurge.calibration.recalibration.recalibration import Recalibration
 from gradsurge.calibration.recalibration.recalibration_file import number_lists
 from gradsurge.calibration.sketch import Kind
@@ -55,14 +56,14 @@ class Equilibrium(Recalibration):
             decline: the exponent of the decline.
             fitted_on: which training it comes from, in words.
         """
-        region = region.detach().cpu().double()
-        region = region if region.ndim == 3 else region.unsqueeze(0)
+        region = as_problems("region", region, axes=3).detach().cpu().double()
         kind, classes = _kind_of(tuple(region.shape))
         rows: _Matrix = ()
         # Without cross-entropy the decline is common to all rates: it cancels, even where it is 0.
-        if cross_entropy is not None and bool(cross_entropy.any()):
-            ce = cross_entropy.detach().cpu().double()
-            rows = _rows((ce if ce.ndim == 2 else ce.unsqueeze(0)).tolist())
+        if cross_entropy is not None:
+            ce = as_problems("cross_entropy", cross_entropy, axes=2).detach().cpu().double()
+            check_rates(region, ce, decline)
+            rows = _rows(ce.tolist()) if bool(ce.any()) else ()
         matrices = tuple(_rows(matrix) for matrix in region.tolist())
         facts: dict[str, Any] = {"kind": kind, "classes": classes, "fitted_on": fitted_on}
         return cls(region=matrices, cross_entropy=rows, decline=decline, **facts)
@@ -99,13 +100,7 @@ class Equilibrium(Recalibration):
         rows = [len(row) for row in self.cross_entropy]
         if rows and rows != [shape[1]] * shape[0]:
             raise ValueError(f"cross_entropy: expected shape {shape[:2]}, got rows of {rows}")
-        rates = [v for m in (*self.region, self.cross_entropy) for row in m for v in row]
-        if not all(0.0 <= v < float("inf") for v in rates) or not any(rates):
-            raise ValueError(
-                "region and cross_entropy: expected rates from 0 on, not all of them 0"
-            )
-        if self.decline is not None and not 0.0 < self.decline < float("inf"):
-            raise ValueError(f"decline: expected a positive number or None, got {self.decline}")
+        check_rates(*self._rates(), self.decline)
 
     def _from_probabilities(self, p: Tensor) -> Tensor:
         return self._posterior(p)
@@ -119,9 +114,11 @@ class Equilibrium(Recalibration):
         return self._posterior(exact.sigmoid()).to(z.dtype)
 
     def _posterior(self, p: Tensor) -> Tensor:
-        region = torch.tensor(self.region, dtype=torch.float64)
+        return posterior_from_equilibrium(p.unsqueeze(0), *self._rates(), self.decline)[0]
+
+    def _rates(self) -> tuple[Tensor, Tensor | None]:
         ce = torch.tensor(self.cross_entropy, dtype=torch.float64) if self.cross_entropy else None
-        return posterior_from_equilibrium(p.unsqueeze(0), region, ce, self.decline)[0]
+        return torch.tensor(self.region, dtype=torch.float64), ce
 
 
 def _kind_of(shape: tuple[int, ...]) -> tuple[Kind, int]:
