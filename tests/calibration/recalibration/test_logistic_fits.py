@@ -67,7 +67,7 @@ def test_a_known_temperature_is_recovered_from_float32_probabilities():
 
 
 def sure_background():
-    """Nearly all voxels are surely background, as Dice leaves them; the others are over-confident."""
+    """Nearly all voxels are surely background, as Dice leaves them; others are over-confident."""
     rng = np.random.default_rng(0)
     core = rng.random(200_000) > 0.02
     z = np.where(core, rng.normal(-35, 6, core.size), rng.normal(0, 12, core.size).clip(-40, 15))
