@@ -24,6 +24,17 @@ def test_it_is_scikit_learns_where_each_voxel_has_its_own_cell(seed, n):
     np.testing.assert_allclose(fitted.apply_probabilities(p), oracle, atol=1e-10)
 
 
+def test_a_block_has_its_frequency_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    p = np.repeat(own_cells(0, 2000)[0], 7)  # seven voxels a cell: their frequency is rounded, too
+    y, margin = rng.random(len(p)) < 0.2 + 0.5 * p, 0.5 / len(p)
+    oracle = IsotonicRegression(y_min=margin, y_max=1 - margin).fit_transform(p, y)
+    fitted = fit_recalibration("isotonic", CalibrationSketch().update_probabilities(p, y))
+    blocks = np.split(y, np.flatnonzero(np.diff(oracle) > 1e-9) + 1)
+    frequencies = {min(max(b.sum() / len(b), margin), 1 - margin) for b in blocks}
+    assert set(fitted.values[0]) == frequencies
+
+
 def test_in_the_tails_it_is_scikit_learns_of_rounded_probabilities():
     z, y = binary_logits(n=20_000, spread=5.0)
     p = 1 / (1 + np.exp(-z))

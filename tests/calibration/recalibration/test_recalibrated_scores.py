@@ -3,6 +3,7 @@
 import json
 import math
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.special import expit
 from gradsurge.calibration import CalibrationSketch
 from gradsurge.calibration.known_cases import KnownCases
 from gradsurge.calibration.recalibration import (
+    Isotonic,
     Platt,
     compare_recalibrations,
     fit_recalibration,
@@ -56,6 +58,42 @@ def test_every_score_is_within_its_bound_of_the_voxels(method, spread):
     for name in ("nll", "brier", "ece"):
         assert getattr(scores, name).error < 0.004, name
         assert abs(getattr(scores, name) - expected[scores._fields.index(name)]) < 5e-4, name
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bounds_hold_where_a_table_is_flat_at_a_threshold_or_an_edge(seed):
+    """Of noisy fits, many a flat block ends exactly at 0.5, or at the edge of a bin."""
+    rng = np.random.default_rng(seed)
+    fitted_on = rng.normal(0, 4, 3000)
+    found = fit_recalibration(
+        "isotonic",
+        CalibrationSketch().update_logits(fitted_on, rng.random(3000) < expit(0.3 * fitted_on + 1)),
+    )
+    flat = replace(found, values=(tuple(np.round(np.array(found.values[0]) * 30) / 30),))
+    z = rng.normal(-1, 3, 3000)
+    y = (rng.random(3000) < expit(z)).astype(np.int64)
+    sketch = CalibrationSketch().update_logits(z, y)
+    for table in (found, flat):
+        scores = recalibrated_scores(sketch, table)
+        expected = voxel_scores(table.apply_logits(z), y)
+        for name, score, value in zip(scores._fields, scores, expected, strict=True):
+            assert abs(score - value) <= score.error + 1e-9, name
+
+
+def test_a_cell_that_begins_at_the_threshold_is_marked_in_part():
+    """The map is flat up to the middle of a cell: the lower voxel stays at 0.5, the upper rises."""
+    p, y = 0.6 + np.array([0.2, 0.8]) / 25200, np.array([0, 1])
+    knot = float(np.log(p.mean() / (1 - p.mean())))
+    table = Isotonic(
+        kind="binary",
+        classes=2,
+        knots=((-1.0, knot, 2.0),),
+        values=((0.5, 0.5, 0.9),),
+        limits=(16.6,),
+    )
+    dice = recalibrated_scores(CalibrationSketch().update_probabilities(p, y), table).dice
+    assert voxel_scores(table.apply_probabilities(p), y)[4] == 1.0
+    assert abs(dice - 1.0) <= dice.error + 1e-12
 
 
 @settings(max_examples=40, deadline=None)

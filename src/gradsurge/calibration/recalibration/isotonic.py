@@ -121,10 +121,13 @@ def _fit_table(histogram: Histogram) -> _ChannelTable:
     found = cells(histogram)
     # Cells beyond the span cannot be told apart: they are one.
     z, cell = np.unique(cell_log_odds(found, span), return_inverse=True)
-    counts = np.bincount(cell, found.counts)
-    fitted = isotonic_regression(np.bincount(cell, found.positives) / counts, weights=counts)
+    counts, positives = (np.bincount(cell, n) for n in (found.counts, found.positives))
+    blocks = isotonic_regression(positives / counts, weights=counts).blocks
+    first, last = blocks[:-1], blocks[1:] - 1
+    # Ratios of whole numbers: a block of as many positives as negatives is at 0.5, not next to it.
+    ratios = np.add.reduceat(positives, first) / np.add.reduceat(counts, first)
     margin = max(0.5 / histogram.total, CLIP)
-    values = np.clip(fitted.x, margin, 1.0 - margin)
-    first, last = fitted.blocks[:-1], fitted.blocks[1:] - 1
+    rising = np.maximum.accumulate(np.clip(ratios, margin, 1.0 - margin))
+    values = np.repeat(rising, np.diff(blocks))
     ends = np.union1d(first, last)
     return _ChannelTable(tuple(z[ends].tolist()), tuple(values[ends].tolist()), span)

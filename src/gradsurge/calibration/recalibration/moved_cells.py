@@ -11,13 +11,15 @@ from gradsurge.calibration.recalibration.log_odds import Span, cell_log_odds
 from gradsurge.calibration.recalibration.recalibration import Recalibration
 from gradsurge.calibration.scores import BINS
 
+_ROUNDING = 1e-12  # of a map: nearer than this to a threshold or an edge is at it
 _FAR = 87.0  # the log-odds of the smallest normal float32
 
 
 class MovedCells(NamedTuple):
     """Cells by rising p. All pairs of a cell lie in [lower, upper], since the map rises.
 
-    ``p`` is where the cell's mean went, which stands for all its pairs.
+    Both ends included: where the map is flat, pairs of a cell are at its very end. ``p`` is where
+    the cell's mean went, which stands for all its pairs.
     """
 
     lower: Floats
@@ -73,7 +75,7 @@ class MovedCells(NamedTuple):
         leaving = np.bincount(chosen, np.where(straddles, self.counts, 0), bins)
         entering = np.zeros(bins)
         doubt = np.bincount(chosen, self._drift() + straddles * largest, bins)
-        low, high = _just_above(self.lower, bins), _bin_of(self.upper, bins)
+        low, high = _bin_of(self.lower, bins), _bin_of(self.upper, bins)
         for cell in np.flatnonzero(straddles):
             others = [b for b in range(low[cell], high[cell] + 1) if b != chosen[cell]]
             entering[others] += self.counts[cell]
@@ -88,8 +90,8 @@ class MovedCells(NamedTuple):
 
     def dice_at(self, threshold: float = 0.5) -> Bounded:
         """Dice of the mask p > threshold; NaN where mask and label are both empty."""
-        below = self.upper <= threshold + 1e-12
-        above = (self.lower >= threshold - 1e-12) & ~below
+        below = self.upper <= threshold + _ROUNDING
+        above = self.lower > threshold + _ROUNDING
         unsure = ~above & ~below
         positives = int(self.positives.sum())
         hits, marked = self.positives[above].sum(), self.counts[above].sum()
@@ -128,7 +130,7 @@ class MovedCells(NamedTuple):
 
     def _straddles(self, bins: int) -> Flags:
         inside = self.lower >= self.upper
-        crosses: Flags = _just_above(self.lower, bins) != _bin_of(self.upper, bins)
+        crosses: Flags = _bin_of(self.lower, bins) != _bin_of(self.upper, bins)
         return crosses & ~inside
 
 
@@ -151,9 +153,4 @@ def move(histogram: Histogram, recalibration: Recalibration, channel: int = 0) -
 
 def _bin_of(p: Floats, bins: int) -> Counts:
     """Return the bin (lo, hi] of p, 0 in the first."""
-    return np.clip(np.ceil(p * bins - 1e-12).astype(np.int64) - 1, 0, bins - 1)
-
-
-def _just_above(p: Floats, bins: int) -> Counts:
-    """Return the bin of what is next above p."""
-    return np.clip(np.floor(p * bins + 1e-12).astype(np.int64), 0, bins - 1)
+    return np.clip(np.ceil(p * bins - _ROUNDING).astype(np.int64) - 1, 0, bins - 1)
