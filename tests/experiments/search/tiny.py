@@ -95,12 +95,13 @@ def start_worker(recipe, store, folder, storage=None, slow=0.0, **settings):
     context.set_forkserver_preload([__name__.replace("tiny", "warm"), __name__])
     chosen = WorkerSettings(**{"beat": 0.5, "poll": 0.5, **settings})
     arguments = (recipe, Path(store), folder, storage, chosen, slow)
-    process = context.Process(target=work, args=arguments)
+    process = context.Process(target=work, args=arguments, daemon=True)  # ends with a failed test
     process.start()
     return process
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=240.0):
+    """Return what a condition comes to; on a busy machine that takes its time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()
