@@ -24,6 +24,7 @@ CASES = {
     "ce+dice-surgery": ("ce+dice-surgery", {}, 3),
     "ce, voxels left out": ("ce", {"ignore_index": 2}, 3),
     "ce+dice, voxels left out": ("ce+dice", {"ignore_index": 2}, 3),
+    "nacl, voxels left out": ("nacl", {"ignore_index": 2, "strength": 0.7}, 3),
     "ce, classes weighted": ("ce", {"class_weights": (1.0, 5.0)}, 2),
 }
 # Of these the ranks measure what one process measures on the whole batch.

@@ -238,3 +238,12 @@ def test_options_that_make_no_sense():
     assert Dice().blend == 0.0
     with pytest.raises(ValueError, match="equilibrium: only a loss with surgery"):
         Dice().equilibrium_shift()
+
+
+@pytest.mark.parametrize("smooth", [1e-5, 1e-9])
+def test_generalised_dice_fades_on_large_structures_as_its_docstring_says(smooth):
+    voxels = 32**3
+    logits, target = torch.zeros(1, 2, voxels + 10), torch.ones(1, voxels + 10).long()
+    logits[:, 0], target[:, voxels:] = 60.0, 0  # no foreground predicted
+    found = GeneralisedDice(smooth=smooth)(logits, target).item()
+    assert found == pytest.approx(1 / (1 + smooth * voxels), rel=1e-5)

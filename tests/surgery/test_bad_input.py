@@ -42,6 +42,12 @@ def sigmoid_entries(check=True):
     }
 
 
+@pytest.mark.parametrize("value", [True, 1.5, "255"])
+def test_ignore_index_is_a_whole_number(value):
+    with pytest.raises(TypeError, match=r"ignore_index: expected a whole number or None, got"):
+        surgery_softmax(logits(2, 3, 4), labels(2, 4), ignore_index=value)
+
+
 softmax_entry = pytest.mark.parametrize("entry", list(softmax_entries()))
 sigmoid_entry = pytest.mark.parametrize("entry", list(sigmoid_entries()))
 

@@ -176,3 +176,14 @@ def test_unchecked_nan_logits_are_not_hidden(weights):
     logits[0, 1, 2, 2] = torch.nan
     loss = make_loss("ce+dice-surgery", weights=weights, check=False)
     assert loss(logits, target).isnan()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("name", ["ce", "dice", "ce+dice-surgery"])
+def test_soft_labels_are_taken_in_the_precision_they_are_stored_in(name, dtype):
+    y = torch.linspace(0, 1, 301)[None, None]
+    z, target = torch.randn(1, 2, 301), torch.cat((1 - y, y), dim=1).to(dtype)
+    expected = make_loss(name)(z, torch.cat((1 - y, y), dim=1)).item()
+    assert make_loss(name)(z, target).item() == pytest.approx(expected, rel=2e-3)
+    with pytest.raises(ValueError, match="target: expected two channels that sum to 1"):
+        make_loss(name)(z, target * 0.98)

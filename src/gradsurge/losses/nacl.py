@@ -9,6 +9,7 @@ from torch import Tensor
 from gradsurge.losses.class_weights import ClassWeights, weights_for
 from gradsurge.losses.cross_entropy import hard_cross_entropy
 from gradsurge.losses.options import check_number
+from gradsurge.losses.ranks import mean_over_ranks
 from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.losses.window_sum import window_sum
 
@@ -52,7 +53,8 @@ class NACL(VoxelLoss):
         norm: "l1" (the paper's) or "l2".
         class_weights: one number >= 0 a class; they weigh the cross-entropy, not the penalty.
         ignore_index: class index of voxels that contribute neither value nor gradient; they are
-            not counted in their neighbours' windows either.
+            not counted in their neighbours' windows either. What counts is counted over all ranks
+            of a distributed training.
         check: look at label values and for NaN (a reduction each).
 
     Shapes: logits (N, C, *S), C >= 2; target (N, *S) or (N, 1, *S) class indices or hard one-hot
@@ -93,4 +95,5 @@ class NACL(VoxelLoss):
         if kept is None:
             return distance(z, tau)
         total = distance(z.masked_fill(~kept, 0.0), tau.masked_fill(~kept, 0.0), reduction="sum")
-        return total / (kept.sum().clamp(min=1) * z.shape[1])
+        counted = mean_over_ranks(kept.sum().to(total), total) * z.shape[1]
+        return total / torch.where(counted > 0, counted, 1.0)

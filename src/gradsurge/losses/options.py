@@ -1,7 +1,9 @@
 """Checks of what a loss is built with: every refusal names the argument and what came."""
 
 import math
-from numbers import Integral, Real
+from numbers import Real
+
+from gradsurge.surgery.targets import check_ignore_index
 
 
 def check_activation(activation: str, ignore_index: int | None) -> None:
@@ -14,13 +16,6 @@ def check_activation(activation: str, ignore_index: int | None) -> None:
             f"ignore_index: with sigmoid, 0 and 1 are labels, so every {ignore_index} would be "
             f"left out; mark unlabelled voxels with another number, such as 255"
         )
-
-
-def check_ignore_index(ignore_index: int | None) -> None:
-    """Raise unless ``ignore_index`` is a whole number or None."""
-    whole = isinstance(ignore_index, Integral) and not isinstance(ignore_index, bool)
-    if ignore_index is not None and not whole:
-        raise TypeError(f"ignore_index: expected a whole number or None, got {ignore_index!r}")
 
 
 def check_real(expected: str, value: float) -> None:

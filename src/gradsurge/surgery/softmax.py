@@ -4,6 +4,7 @@ from torch import Tensor
 
 from gradsurge.surgery.operator import Operation, operate
 from gradsurge.surgery.rule import SurgeryRule, check_blend
+from gradsurge.surgery.targets import check_ignore_index
 
 
 def surgery_softmax(
@@ -45,6 +46,7 @@ def surgery_softmax(
     >>> z.grad.flatten().tolist()
     [-0.25, 0.25]
     """
+    check_ignore_index(ignore_index)
     rule = SurgeryRule(decline, scale)
     how = Operation("softmax", rule, check_blend(blend), ignore_index, check=check)
     return operate(logits, target, how, mask)

@@ -7,6 +7,8 @@ Checks of shape, dtype and device are free and always on; those of values are in
 `gradsurge.surgery.values`.
 """
 
+from numbers import Integral
+
 import torch
 from torch import Tensor
 
@@ -100,6 +102,13 @@ def softmax_labels(target: Tensor, logits: Tensor, ignore_index: int | None) -> 
         return class_indices(target, logits), False
     refuse_ignore_index_beside_channels(target, ignore_index)
     return target, logits.shape[1] == 2 and target.is_floating_point()
+
+
+def check_ignore_index(ignore_index: int | None) -> None:
+    """Raise unless ``ignore_index`` is a whole number or None."""
+    whole = isinstance(ignore_index, Integral) and not isinstance(ignore_index, bool)
+    if ignore_index is not None and not whole:
+        raise TypeError(f"ignore_index: expected a whole number or None, got {ignore_index!r}")
 
 
 def refuse_ignore_index_beside_channels(target: Tensor, ignore_index: int | None) -> None:

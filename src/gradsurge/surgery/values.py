@@ -7,7 +7,7 @@ traces, where a decision on data would break the graph.
 import torch
 from torch import Tensor
 
-_SHARE_TOLERANCE = 1e-3  # room for soft labels stored in half precision
+_SHARE_TOLERANCE = 1e-3  # room for soft labels stored in half precision; bfloat16 is coarser
 
 
 def check_labels(labels: Tensor, classes: int, ignore_index: int | None = None) -> None:
@@ -64,7 +64,9 @@ def check_shares(target: Tensor) -> None:
         return
     check_unit_interval(target)
     low, high = (float(v) for v in torch.aminmax(target.sum(dim=1, dtype=torch.float32)))
-    if not (low >= 1.0 - _SHARE_TOLERANCE and high <= 1.0 + _SHARE_TOLERANCE):
+    step = torch.finfo(target.dtype).eps if target.is_floating_point() else 0.0
+    tolerance = max(_SHARE_TOLERANCE, step)
+    if not (low >= 1.0 - tolerance and high <= 1.0 + tolerance):
         channels = "two" if target.shape[1] == 2 else target.shape[1]
         raise ValueError(
             f"target: expected {channels} channels that sum to 1 at every voxel, the background's "

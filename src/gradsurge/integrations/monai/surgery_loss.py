@@ -8,8 +8,8 @@ from torch.nn.modules.loss import _Loss
 
 from gradsurge.integrations.monai.ignored_voxels import without_ignored
 from gradsurge.losses import Equilibrium
-from gradsurge.losses.options import check_ignore_index
 from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.targets import check_ignore_index
 
 
 class MonaiSurgeryLoss(_Loss):
