@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 
 import numpy as np
 import pytest
@@ -264,3 +265,20 @@ def test_sums_off_by_the_storage_are_taken():
     p = np.round(np.array([[1 / 3, 1 / 3, 1 / 3], [0.002, 0.002, 0.996]]) * 255) / 255
     sketch = CalibrationSketch("multiclass", 3).update_probabilities(p, np.array([0, 2]))
     assert sketch.voxels == 2
+
+
+@pytest.mark.parametrize("value", [15.0, 2.5, "15", True, [15]])
+def test_what_is_counted_is_a_whole_number(value):
+    says = rf"expected a whole number, got {re.escape(repr(value))}"
+    for score in ("ece", "mce", "ace", "equal_mass_ece", "reliability"):
+        with pytest.raises(TypeError, match=f"bins: {says}"):
+            getattr(EXPECTED, score)(value)
+    with pytest.raises(TypeError, match=f"classes: {says}"):
+        CalibrationSketch("multiclass", value)
+    with pytest.raises(TypeError, match=f"resolution: {says}"):
+        CalibrationSketch(resolution=value)
+
+
+def test_numpys_whole_numbers_are_some():
+    assert EXPECTED.ece(np.int32(15)) == EXPECTED.ece()
+    assert CalibrationSketch("multiclass", np.int64(3), np.int64(1000)).classes == 3

@@ -246,7 +246,7 @@ ONE = (1.0, 1.0)
         (lambda: find_lesions(P * np.nan, MASK, MASK, ONE), ValueError, "probabilities: .*NaN"),
         (lambda: find_lesions(P, MASK, MASK, (1.0,)), ValueError, "spacing: expected 2"),
         (lambda: find_lesions(P, MASK, MASK, ONE, bins=0), ValueError, "bins: .*got 0"),
-        (lambda: find_lesions(P, MASK, MASK, ONE, bins=1.5), ValueError, "bins: .*got 1.5"),
+        (lambda: find_lesions(P, MASK, MASK, ONE, bins=1.5), TypeError, "bins: .*got 1.5"),
         (
             lambda: find_lesions(P, MASK, MASK, ONE, connectivity=26),
             ValueError,

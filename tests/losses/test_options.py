@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from monai.losses import DiceLoss
 
 from gradsurge import DeepSupervision, Surgery, SurgeryRule, WithCrossEntropy
@@ -112,3 +113,56 @@ def test_ignore_index_is_a_whole_number(cls, value):
 def test_numpys_integers_are_whole_numbers():
     assert CrossEntropy(ignore_index=np.int64(255)).ignore_index == 255
     assert len(DeepSupervision(Dice(), np.int64(3)).losses) == 3
+
+
+@pytest.mark.parametrize(("value", "error"), [("x", TypeError), (0, ValueError), (2.5, ValueError)])
+def test_classes_of_a_surgery_loss(value, error):
+    says = rf"classes: expected a whole number >= 2, got {value!r}"
+    with pytest.raises(error, match=says):
+        Dice(surgery=SurgeryRule(), classes=value)
+    with pytest.raises(error, match=says):
+        Surgery(sum, classes=value)
+    assert Dice(activation="sigmoid", surgery=SurgeryRule(), classes=1).meter.totals.shape[0] == 1
+
+
+@pytest.mark.parametrize("name", ["decline", "scale"])
+def test_a_flag_is_no_number_of_a_rule(name):
+    with pytest.raises(TypeError, match=f"{name}: expected a number > 0.*, got True"):
+        SurgeryRule(**{name: True})
+
+
+@pytest.mark.parametrize("cls", [SVLS, NACL])
+def test_losses_of_a_neighbourhood_refuse_a_mask(cls):
+    z, y = torch.zeros(1, 2, 4), torch.zeros(1, 4).long()
+    says = f"mask: {cls.__name__} takes no mask; use ignore_index"
+    for loss in (cls(), WeightedSum(cls(), Dice()), DeepSupervision(cls(), 1)):
+        logits = [z] if isinstance(loss, DeepSupervision) else z
+        with pytest.raises(TypeError, match=says):
+            loss(logits, y, mask=y == 0)
+
+
+@pytest.mark.parametrize(
+    ("region_loss", "came"),
+    [(lambda p, y: p * y, r"shape \(1, 2, 4\)"), (lambda p, y: (p * y).sum().item(), "float")],
+)
+def test_a_wrapped_loss_returns_a_scalar(region_loss, came):
+    with pytest.raises(
+        ValueError, match=f"region_loss: expected to return a scalar tensor.*{came}"
+    ):
+        Surgery(region_loss)(torch.zeros(1, 2, 4), torch.zeros(1, 4).long())
+
+
+def test_a_wrapped_loss_without_reduction_returns_what_it_says():
+    loss = Surgery(DiceLoss(reduction="none"))
+    assert loss(torch.zeros(3, 2, 4), torch.zeros(3, 4).long()).shape == (3, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "came"),
+    [([torch.zeros(1, 2, 4), None], "NoneType as output 1"), (None, "NoneType")],
+)
+def test_outputs_that_are_no_tensors(outputs, came):
+    with pytest.raises(TypeError, match=f"outputs: expected 2 logit tensors, .*got {came}"):
+        DeepSupervision(Dice(), 2)(outputs, torch.zeros(1, 4).long())
+    coarse_unused = DeepSupervision(Dice(), [1.0, 0.0])
+    assert coarse_unused([torch.zeros(1, 2, 4), None], torch.zeros(1, 4).long()).isfinite()

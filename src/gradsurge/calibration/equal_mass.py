@@ -8,6 +8,7 @@ from gradsurge.calibration.bounded import Bounded
 from gradsurge.calibration.cells import Cells, cells
 from gradsurge.calibration.histogram import Floats, Histogram
 from gradsurge.calibration.scores import BINS
+from gradsurge.calibration.whole_numbers import check_whole_number
 
 
 def equal_mass_ece(histogram: Histogram, bins: int = BINS) -> Bounded:
@@ -16,6 +17,7 @@ def equal_mass_ece(histogram: Histogram, bins: int = BINS) -> Bounded:
     A border that falls into a cell divides it in proportion. The bound covers every order of the
     cell's pairs and, in the tails, every place of a pair within its cell.
     """
+    check_whole_number("bins", bins)
     if bins < 1:
         raise ValueError(f"bins: expected at least 1, got {bins}")
     total = histogram.total

@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gradsurge.calibration.whole_numbers import check_whole_number
+
 RESOLUTION = 25200
 TAIL_START = 32  # uniform bins at either end that the tails divide further
 TAIL_SHIFT = 18  # float32 bits below the exponent and five bits of the mantissa: 32 bins an octave
@@ -70,6 +72,7 @@ class Histogram:
 
     def __post_init__(self) -> None:
         """Start empty."""
+        check_whole_number("resolution", self.resolution)
         if self.resolution < 4 * TAIL_START or self.resolution % 2:
             raise ValueError(
                 f"resolution: expected an even number of at least {4 * TAIL_START} bins, "

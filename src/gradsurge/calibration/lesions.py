@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradsurge.calibration.regions import Mask, bounding_box, check_masks, check_spacing, slabs
+from gradsurge.calibration.whole_numbers import check_whole_number
 
 _CONNECTIVITIES = {2: (8, 4), 3: (26, 18, 6)}  # the first is the default
 
@@ -108,7 +109,8 @@ def _check(
             f"probabilities: expected the positive class in the shape of label, {label.shape}, "
             f"got {probabilities.shape}"
         )
-    if bins != int(bins) or bins < 1:
+    check_whole_number("bins", bins)
+    if bins < 1:
         raise ValueError(f"bins: expected a whole number >= 1, got {bins!r}")
     allowed = _CONNECTIVITIES[label.ndim]
     if connectivity is not None and connectivity not in allowed:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradsurge.calibration.histogram import Counts, Floats, Histogram
+from gradsurge.calibration.whole_numbers import check_whole_number
 
 BINS = 15
 
@@ -30,6 +31,7 @@ def in_bins(histogram: Histogram, bins: int = BINS) -> Bins:
     Raises:
         ValueError: for a number of bins that does not divide the resolution.
     """
+    check_whole_number("bins", bins)
     size = histogram.resolution
     if bins < 1 or size % bins:
         near = min((b for b in range(1, size + 1) if size % b == 0), key=lambda b: abs(b - bins))

@@ -19,6 +19,7 @@ from gradsurge.calibration.sketch_scores import SketchScores
 from gradsurge.calibration.temperature_curve import INVERSE_TEMPERATURES, nll_ladder
 from gradsurge.calibration.top_label import binary_top_label, doubts
 from gradsurge.calibration.voxels import Voxels
+from gradsurge.calibration.whole_numbers import check_whole_number
 
 Kind = Literal["binary", "multiclass", "multilabel"]
 KINDS: tuple[Kind, ...] = ("binary", "multiclass", "multilabel")
@@ -53,6 +54,8 @@ class CalibrationSketch(SketchScores):
             raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
         fewest = {"binary": 2, "multiclass": 2, "multilabel": 1}[kind]
         classes = 2 if kind == "binary" and classes is None else classes
+        if classes is not None:
+            check_whole_number("classes", classes)
         if classes is None or classes < fewest or (kind == "binary" and classes != 2):
             wanted = "2 or nothing" if kind == "binary" else f"a number from {fewest} on"
             raise ValueError(f"classes: a {kind} sketch expects {wanted}, got {classes}")

@@ -48,9 +48,7 @@ class DeepSupervision(nn.Module):
         mask: Tensor | Sequence[Tensor] | None = None,
     ) -> Tensor:
         levels = len(self.weights)
-        if isinstance(outputs, Tensor) or len(outputs) != levels:
-            came = "one tensor" if isinstance(outputs, Tensor) else f"{len(outputs)} tensors"
-            raise ValueError(f"outputs: expected {levels} logit tensors, finest first, got {came}")
+        _check_outputs(outputs, self.weights)
         if mask is not None and not self._takes_mask:
             refuse_mask(self.loss)
         _check_one_or_each("target", target, levels)
@@ -106,6 +104,19 @@ def _level_weights(levels: int | Sequence[float]) -> list[float]:
             f"output's, is > 0; got {levels!r}"
         )
     return weights
+
+
+def _check_outputs(outputs: Tensor | Sequence[Tensor], weights: Sequence[float]) -> None:
+    expected = f"outputs: expected {len(weights)} logit tensors, finest first"
+    if isinstance(outputs, Tensor):
+        raise ValueError(f"{expected}, got one tensor")
+    if not isinstance(outputs, Sequence):
+        raise TypeError(f"{expected}, got {type(outputs).__name__}")
+    if len(outputs) != len(weights):
+        raise ValueError(f"{expected}, got {len(outputs)} tensors")
+    for level, (weight, logits) in enumerate(zip(weights, outputs, strict=True)):
+        if weight > 0 and not isinstance(logits, Tensor):
+            raise TypeError(f"{expected}, got {type(logits).__name__} as output {level}")
 
 
 def _check_one_or_each(name: str, given: Tensor | Sequence[Tensor], levels: int) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gradsurge.losses.class_weights import ClassWeights, weights_for
 from gradsurge.losses.cross_entropy import hard_cross_entropy
+from gradsurge.losses.mask_argument import refuse_mask
 from gradsurge.losses.options import check_number
 from gradsurge.losses.ranks import mean_over_ranks
 from gradsurge.losses.voxel_loss import VoxelLoss
@@ -83,7 +84,9 @@ class NACL(VoxelLoss):
         self.strength = check_number("strength", strength, least=0.0)
         self.norm = norm
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+    def forward(self, logits: Tensor, target: Tensor, mask: None = None) -> Tensor:
+        if mask is not None:
+            refuse_mask(self)
         z = self.working_logits(logits)
         numbers, labels, kept = self.hard_labels(target, z)
         tau = neighbourhood_proportions(labels, kept=kept, dtype=z.dtype)

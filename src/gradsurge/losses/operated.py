@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
+from gradsurge.losses.options import check_whole_number
 from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.rule import SurgeryRule, check_blend
 
@@ -22,6 +23,7 @@ class Operated(nn.Module):
         super().__init__()
         if not (surgery is None or isinstance(surgery, SurgeryRule)):
             raise TypeError(f"surgery: expected a SurgeryRule or None, got {surgery!r}")
+        classes = check_whole_number("classes", classes, least=2 if activation == "softmax" else 1)
         self.surgery, self.activation = surgery, activation
         self._blend = 1.0
         self.meter = None

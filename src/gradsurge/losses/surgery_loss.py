@@ -85,7 +85,18 @@ class Surgery(Operated):
         if kept is not None:
             p, labels = p * kept, labels * kept
         loss: Tensor = self.region_loss(p, labels)
+        self._check_value(loss)
         return loss
+
+    def _check_value(self, loss: Tensor) -> None:
+        """Raise unless the loss is a scalar, or says itself that it is none."""
+        shape = getattr(loss, "shape", None)
+        if shape != torch.Size([]) and getattr(self.region_loss, "reduction", None) != "none":
+            came = type(loss).__name__ if shape is None else f"shape {tuple(shape)}"
+            raise ValueError(
+                f"region_loss: expected to return a scalar tensor, got {came}; return the mean, or "
+                f"build it with reduction='mean'"
+            )
 
     def _labels(
         self, target: Tensor, z: Tensor, mask: Tensor | None

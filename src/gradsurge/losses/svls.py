@@ -7,6 +7,7 @@ from torch import Tensor
 
 from gradsurge.losses.class_weights import ClassWeights, weights_for
 from gradsurge.losses.cross_entropy import soft_cross_entropy
+from gradsurge.losses.mask_argument import refuse_mask
 from gradsurge.losses.options import check_number
 from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.losses.window_sum import window_sum
@@ -118,7 +119,9 @@ class SVLS(VoxelLoss):
         super().__init__(class_weights=class_weights, ignore_index=ignore_index, check=check)
         self.sigma = check_number("sigma", sigma, least=0.0, open_end=True)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+    def forward(self, logits: Tensor, target: Tensor, mask: None = None) -> Tensor:
+        if mask is not None:
+            refuse_mask(self)
         z = self.working_logits(logits)
         _, labels, kept = self.hard_labels(target, z)
         q = smooth_labels(labels, self.sigma, kept=kept, dtype=z.dtype)

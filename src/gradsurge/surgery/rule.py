@@ -28,7 +28,7 @@ class SurgeryRule:
 
 
 def _check_positive(name: str, value: float, otherwise: str = "") -> None:
-    if not isinstance(value, Real):
+    if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name}: expected a number > 0{otherwise}, got {value!r}")
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"{name}: expected a number > 0{otherwise}, got {value!r}")

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradsurge.calibration.recalibration import Bias, Platt, Temperature
+from gradsurge.calibration.recalibration import Bias, Platt, Temperature, fit_recalibration
 from gradsurge.calibration.recalibration.blocks import BLOCK
 from tests.calibration.recalibration.examples import EVERY, FITTED, example, outputs
 
@@ -167,3 +167,31 @@ def test_inputs_are_not_written_to():
         before = p.copy()
         example(method, kind).apply_probabilities(p)
         np.testing.assert_array_equal(p, before)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_parameters_are_finite(value):
+    for kind, name in ((Bias, "biases"), (Temperature, "temperatures")):
+        with pytest.raises(ValueError, match=rf"{name}: expected .*, got \({value},\)"):
+            kind(kind="binary", classes=2, limits=(16.6,), **{name: (value,)})
+    with pytest.raises(ValueError, match=r"scales: expected .*, got"):
+        Platt(kind="binary", classes=2, limits=(16.6,), scales=(value,), biases=(0.0,))
+
+
+@pytest.mark.parametrize("values", [[0.5], 0.5, None])
+def test_what_is_no_array_is_named(values):
+    found = example("bias", "binary")
+    for name in ("logits", "probabilities"):
+        with pytest.raises(TypeError, match=rf"{name}: expected an array or a tensor, got "):
+            getattr(found, f"apply_{name}")(values)
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "bias", "isotonic"])
+def test_what_is_no_sketch_is_named(method):
+    with pytest.raises(TypeError, match="sketch: expected a CalibrationSketch, got NoneType"):
+        fit_recalibration(method, None)
+
+
+def test_a_method_is_a_name():
+    with pytest.raises(ValueError, match=r"method: expected one of temperature, .*, got \[\]"):
+        fit_recalibration([], None)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -47,6 +48,13 @@ def _in_blocks(tensor: Tensor, axis: int | None, transform: BlockMap) -> Tensor:
             mapped = transform(working.reshape(channels, -1))
             result[piece] = mapped.reshape(block.shape).transpose(0, 1)
     return result.reshape(tensor.shape)
+
+
+def shape_of(name: str, values: Values) -> tuple[int, ...]:
+    """Return the shape; raise for what is neither an array nor a tensor."""
+    if not isinstance(values, np.ndarray | np.generic | Tensor):
+        raise TypeError(f"{name}: expected an array or a tensor, got {type(values).__name__}")
+    return tuple(values.shape)
 
 
 def channel_axis_of(

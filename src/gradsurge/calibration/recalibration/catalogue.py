@@ -41,7 +41,7 @@ def fit_recalibration(method: str, sketch: CalibrationSketch, fitted_on: str = "
             "method: equilibrium is not fitted on a sketch, it comes from a trained loss; use "
             "Equilibrium.from_rates(*loss.equilibrium()[:3])"
         )
-    if method not in FITTED:
+    if method not in tuple(FITTED):  # a list is in no dictionary, and cannot be asked for
         raise ValueError(f"method: expected one of {', '.join(FITTED)}, got {method!r}")
     return FITTED[method].fit(sketch, fitted_on)
 

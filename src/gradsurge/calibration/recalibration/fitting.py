@@ -1,10 +1,9 @@
 """What the fits of all methods share: a check of the sketch, and the facts of several channels."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from gradsurge.calibration.sketch import CalibrationSketch
+from gradsurge.calibration.sketch import CalibrationSketch
 
 
 class ChannelFit(Protocol):
@@ -20,7 +19,7 @@ class ChannelFit(Protocol):
 
 
 def origin(
-    sketch: "CalibrationSketch", fitted_on: str, channels: Iterable[ChannelFit]
+    sketch: CalibrationSketch, fitted_on: str, channels: Iterable[ChannelFit]
 ) -> dict[str, Any]:
     """Return the facts of a recalibration that was fitted on a sketch, the notes joined."""
     channels = list(channels)
@@ -41,7 +40,9 @@ def origin(
     }
 
 
-def check_filled(sketch: "CalibrationSketch") -> None:
-    """Refuse a sketch without voxels."""
+def check_filled(sketch: CalibrationSketch) -> None:
+    """Refuse what is no sketch, and a sketch without voxels."""
+    if not isinstance(sketch, CalibrationSketch):
+        raise TypeError(f"sketch: expected a CalibrationSketch, got {type(sketch).__name__}")
     if not sketch.voxels:
         raise ValueError("sketch: expected voxels to fit on, got an empty sketch; update it first")

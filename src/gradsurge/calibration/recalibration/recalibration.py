@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from gradsurge.calibration.recalibration.blocks import (
     blockwise,
     channel_axis_of,
     check_block,
+    shape_of,
 )
 from gradsurge.calibration.sketch import KINDS, Kind
 
@@ -54,6 +56,9 @@ class Recalibration(ABC):
         if self.classes < fewest or self.voxels < 0:
             raise ValueError(f"classes and voxels: got {self.classes} and {self.voxels}")
         self._check_parameters()
+        for field in fields(self):
+            if not all(map(math.isfinite, _numbers(value := getattr(self, field.name)))):
+                raise ValueError(f"{field.name}: expected finite numbers, got {value}")
 
     @property
     def channels(self) -> int:
@@ -64,7 +69,7 @@ class Recalibration(ABC):
         """Return recalibrated probabilities of probabilities in [0, 1]."""
         name = "probabilities"
         axis = channel_axis_of(
-            name, tuple(probabilities.shape), channel_axis, self.kind, self.classes
+            name, shape_of(name, probabilities), channel_axis, self.kind, self.classes
         )
 
         def transform(p: Tensor) -> Tensor:
@@ -80,7 +85,7 @@ class Recalibration(ABC):
     def apply_logits(self, logits: Values, channel_axis: int | None = None) -> Values:
         """Return recalibrated probabilities of a network's outputs before softmax or sigmoid."""
         name = "logits"
-        axis = channel_axis_of(name, tuple(logits.shape), channel_axis, self.kind, self.classes)
+        axis = channel_axis_of(name, shape_of(name, logits), channel_axis, self.kind, self.classes)
 
         def transform(z: Tensor) -> Tensor:
             check_block(name, z, -math.inf, math.inf)
@@ -117,6 +122,15 @@ class Recalibration(ABC):
     @abstractmethod
     def _from_logits(self, z: Tensor) -> Tensor:
         """Map a block (channels, V) of logits; binary: that of the foreground."""
+
+
+def _numbers(value: object) -> Iterator[float]:
+    """Yield the numbers of nested tuples, as parameters are."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _numbers(part)
+    elif isinstance(value, float):
+        yield value
 
 
 def _as_many(foreground: Tensor, channels: int) -> Tensor:
