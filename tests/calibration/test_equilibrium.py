@@ -114,7 +114,7 @@ WRONG_RATES = {  # two classes: rates, the error, and what it says
     "negative": ((pulls(-1.0, 1.0),), ValueError, r"region: expected finite rates >= 0, got .*-1"),
     "NaN": ((pulls(torch.nan, 1.0),), ValueError, "region: expected finite rates >= 0, got .*nan"),
     "infinite": ((pulls(torch.inf, 1.0),), ValueError, "region: expected finite rates >= 0"),
-    "one way": ((pulls(0.0, 1.0),), ValueError, "region: expected a positive rate away from every"),
+    "no pull": ((pulls(0.0, 0.0),), ValueError, "region: expected positive rates between all"),
     "ce list": (
         (ONES, [1.0, 1.0]),
         TypeError,
@@ -145,10 +145,19 @@ def test_rates_that_are_none(rates):
 
 def test_classes_in_two_camps_are_in_no_balance():
     rates = torch.block_diag(torch.ones(2, 2), torch.ones(2, 2))
-    with pytest.raises(ValueError, match="region: expected a positive rate"):
+    with pytest.raises(ValueError, match="region: expected positive rates between all labels"):
         posterior_from_equilibrium(torch.full((1, 4, 1), 0.25), rates)
     joined = posterior_from_equilibrium(torch.full((1, 4, 1), 0.25), rates, torch.ones(4))
     torch.testing.assert_close(joined, torch.full((1, 4, 1), 0.25))
+
+
+def test_one_of_two_classes_may_be_out_of_the_question_but_none_of_three():
+    p = torch.full((1, 2, 1), 0.5)
+    found = posterior_from_equilibrium(p, pulls(0.0, 3.0)).flatten()
+    torch.testing.assert_close(found, torch.tensor([1.0, 0.0]))
+    rates = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])  # none towards 2
+    with pytest.raises(ValueError, match="region: expected positive rates between all labels"):
+        posterior_from_equilibrium(torch.full((1, 3, 1), 1 / 3), rates)
 
 
 def test_cross_entropy_alone_leaves_nothing_to_correct():

@@ -42,11 +42,13 @@ def check_rates(region: Tensor, cross_entropy: Tensor | None, decline: float | N
             raise ValueError(f"{name}: expected finite rates >= 0, got {rates.tolist()}")
     _check_decline(decline)
     total = region if cross_entropy is None else region + cross_entropy.unsqueeze(-1)
+    # Of two labels one may be out of the question; of more, one of them would leave 0 by 0.
+    connection = "strong" if rows[1] > 2 else "weak"
     for k, problem in enumerate(total.detach().cpu()):
-        if connected_components((problem > 0).numpy(), connection="strong")[0] > 1:
+        if connected_components((problem > 0).numpy(), connection=connection)[0] > 1:
             raise ValueError(
-                f"region: expected a positive rate away from every label to another, so that all "
-                f"of them are in balance; those of problem {k} are {problem.tolist()}"
+                f"region: expected positive rates between all labels, directly or by way of "
+                f"others, so that they are in balance; those of problem {k} are {problem.tolist()}"
             )
 
 

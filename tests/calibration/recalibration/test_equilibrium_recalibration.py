@@ -50,7 +50,7 @@ def test_rates_of_no_known_shape_are_refused(shape):
 
 
 def test_rates_that_pull_nowhere_are_refused():
-    with pytest.raises(ValueError, match="region: expected a positive rate away from every label"):
+    with pytest.raises(ValueError, match="region: expected positive rates between all labels"):
         Equilibrium.from_rates(torch.zeros(1, 2, 2))
 
 
