@@ -114,8 +114,9 @@ def test_volumes_show_bias_and_limits(study):
     figure = bland_altman.draw(data)
     axis = figure.axes[1]
     agreement = list(data.lines.values())[1]
-    gaps = agreement.estimate - agreement.truth  # of all runs together
-    low, high = (gaps.mean() + sign * 1.96 * gaps.std(ddof=1) for sign in (-1, 1))
+    gaps = (agreement.estimate - agreement.truth).reshape(2, -1)  # of two runs
+    spread = 1.96 * gaps.std(axis=1, ddof=1).mean()
+    low, high = gaps.mean() - spread, gaps.mean() + spread
     assert axis.get_title() == f"Dice\nbias +{gaps.mean():.0f} ml, limits {low:.0f} to +{high:.0f}"
     levels = sorted(float(np.asarray(line.get_ydata())[0]) for line in axis.lines[:4])
     assert levels == pytest.approx(sorted([0.0, agreement.bias, agreement.low, agreement.high]))
