@@ -93,6 +93,13 @@ def unlimited():
     signal.signal(signal.SIGXFSZ, handler)
 
 
+def test_what_killed_writers_left_is_removed(fabric, tmp_path):
+    for name in (".last.pt.new", ".best.pt.elsewhere.7.new", ".metrics.jsonl.elsewhere.7.new"):
+        (tmp_path / name).write_text("half of it")
+    train(small_job(tmp_path, observers=[MetricsFile()]), fabric)
+    assert not list(tmp_path.glob(".*.new"))
+
+
 @pytest.mark.parametrize("size", [0, 1, 1000, 3000])
 def test_full_disk(fabric, tmp_path, unlimited, size):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -73,7 +73,9 @@ def _check_probabilities(probabilities: Tensor) -> None:
     if probabilities.numel():
         low, high = (float(v) for v in torch.aminmax(probabilities.detach()))
         if not (low >= 0.0 and high <= 1.0):
-            raise ValueError(f"probabilities: expected numbers in [0, 1], got {low:g} .. {high:g}")
+            raise ValueError(
+                f"probabilities: expected numbers in [0, 1], got {low:.9g} .. {high:.9g}"
+            )
 
 
 def _exclusive(probabilities: Tensor, region: Tensor) -> bool:

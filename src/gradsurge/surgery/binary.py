@@ -119,7 +119,7 @@ def binary_nll_sums(
 ) -> tuple[Tensor, Tensor]:
     """Return the sums over the last axis of -(1-y) log(1-p) and of -y log p, over valid voxels.
 
-    They are infinite where a class that occurs is ruled out by an infinite gap.
+    They are infinite where a class that occurs is ruled out by a gap of 2^56 or more.
     """
     if soft:
         at_zero, at_one = _softplus(gap).mul_(1.0 - y), _softplus(-gap).mul_(y)

@@ -47,8 +47,8 @@ class Labels:
 
     def between(self) -> Tensor:
         """Return whether a label that counts lies strictly between 0 and 1, as a tensor."""
-        found = (self.values > 0) & (self.values < 1)
-        return (found if self.mask is None else found & self.mask).any()
+        found = self.values.frac()  # in one pass: labels are shares, or a whole number to ignore
+        return (found if self.mask is None else (found != 0) & self.mask).any()
 
     def valid(self, at: tuple[slice, ...], dtype: torch.dtype) -> Tensor | None:
         """Return 1 where the piece counts and 0 where not; None if all of it counts."""

@@ -54,7 +54,7 @@ def write_durably(file: Path, write: Callable[[Sink], None]) -> None:
 
 def remove_left_behind(file: Path) -> None:
     """Remove what killed processes left beside a file."""
-    for beside in file.parent.glob(f".{file.name}.*.new"):
+    for beside in file.parent.glob(f".{file.name}*.new"):
         beside.unlink(missing_ok=True)
 
 

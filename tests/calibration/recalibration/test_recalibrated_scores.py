@@ -60,6 +60,29 @@ def test_every_score_is_within_its_bound_of_the_voxels(method, spread):
         assert abs(getattr(scores, name) - expected[scores._fields.index(name)]) < 5e-4, name
 
 
+@pytest.mark.parametrize("method", ["temperature", "platt", "bias", "isotonic"])
+@pytest.mark.parametrize("given", ["logits", "float32 probabilities"])
+def test_the_bounds_hold_where_background_is_as_sure_as_float32_can_tell(method, given):
+    z, y = binary_logits(seed=7, n=3000, spread=3.0)
+    sure = np.linspace(-110, -60, 27_000)
+    z, y = np.append(z, sure), np.append(y, np.zeros(sure.size, int))
+    sketch, p = CalibrationSketch(), expit(z).astype(np.float32)
+    sketch = sketch.update_logits(z, y) if given == "logits" else sketch.update_probabilities(p, y)
+    found = fit_recalibration(method, sketch)
+    moved = found.apply_logits(z) if given == "logits" else found.apply_probabilities(p)
+    scores = recalibrated_scores(sketch, found)
+    expected = voxel_scores(moved.astype(np.float64), y)
+    for name, score, value in zip(scores._fields, scores, expected, strict=True):
+        assert abs(score - value) <= score.error + 1e-6, name
+
+
+def test_dice_after_a_map_that_rises_is_exact():
+    p, y = np.array([0.2, 0.50001, 0.50001, 0.50001, 0.9]), np.array([0, 1, 0, 1, 1])
+    halved = Platt(kind="binary", classes=2, scales=(0.5,), biases=(0.0,), limits=(16.6,))
+    dice = recalibrated_scores(CalibrationSketch().update_probabilities(p, y), halved).dice
+    assert (float(dice), dice.error) == (pytest.approx(6 / 7), 0.0)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_the_bounds_hold_where_a_table_is_flat_at_a_threshold_or_an_edge(seed):
     """Of noisy fits, many a flat block ends exactly at 0.5, or at the edge of a bin."""

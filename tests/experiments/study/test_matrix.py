@@ -325,6 +325,12 @@ def test_failed_tries_of_a_study_from_elsewhere_are_told(unbroken, tmp_path):
     done = reproduce(tiny_site(small, tmp_path, told, folder / "store"), only(small, "dice"))
     assert [name for name, _ in done.failures] == ["dice lr0.01_tried"]
     assert not told.trained
+    asked = Protocol(only(small, "dice"), ["1"])
+    assert overview_of(small, asked, tmp_path).complete  # nothing of it can be done here
+    for trained in (["dice learning_rate 0.003, seed 1"], []):  # a second seed, and then no more
+        told = Told()
+        reproduce(tiny_site(recipe, tmp_path, told, folder / "store"), only(recipe, "dice"))
+        assert told.trained == trained
 
 
 def test_where_every_try_fails_the_row_stays_empty(unbroken, tmp_path):

@@ -46,7 +46,7 @@ class Bias(Channelwise):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Biases and limits."""
+        """Biases, limits and floors."""
         return {"bias": list(self.biases), **self._ends()}
 
     @classmethod

@@ -53,6 +53,7 @@ class Isotonic(Channelwise):
     knots: tuple[_Table, ...]
     values: tuple[_Table, ...]
     method: ClassVar[str] = "isotonic"
+    flat: ClassVar[bool] = True
 
     @classmethod
     def fit(cls, sketch: CalibrationSketch, fitted_on: str = "") -> Self:
@@ -68,7 +69,7 @@ class Isotonic(Channelwise):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Tables and limits."""
+        """Tables, limits and floors."""
         return {
             "logits": [list(row) for row in self.knots],
             "probabilities": [list(row) for row in self.values],

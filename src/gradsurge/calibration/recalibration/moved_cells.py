@@ -12,14 +12,14 @@ from gradsurge.calibration.recalibration.recalibration import Recalibration
 from gradsurge.calibration.scores import BINS
 
 _ROUNDING = 1e-12  # of a map: nearer than this to a threshold or an edge is at it
-_FAR = 87.0  # the log-odds of the smallest normal float32
+_FAR = 104.0  # a distance below 2^-150 is 0: no log-odds are beyond
 
 
 class MovedCells(NamedTuple):
     """Cells by rising p. All pairs of a cell lie in [lower, upper], since the map rises.
 
-    Both ends included: where the map is flat, pairs of a cell are at its very end. ``p`` is where
-    the cell's mean went, which stands for all its pairs.
+    Both ends included if the map may be ``flat``, else the lower one is not. ``p`` is where the
+    cell's mean went, which stands for all its pairs.
     """
 
     lower: Floats
@@ -27,6 +27,7 @@ class MovedCells(NamedTuple):
     upper: Floats
     negatives: Counts
     positives: Counts
+    flat: bool
 
     @property
     def counts(self) -> Counts:
@@ -75,7 +76,7 @@ class MovedCells(NamedTuple):
         leaving = np.bincount(chosen, np.where(straddles, self.counts, 0), bins)
         entering = np.zeros(bins)
         doubt = np.bincount(chosen, self._drift() + straddles * largest, bins)
-        low, high = _bin_of(self.lower, bins), _bin_of(self.upper, bins)
+        low, high = self._lowest_bin(bins), _bin_of(self.upper, bins)
         for cell in np.flatnonzero(straddles):
             others = [b for b in range(low[cell], high[cell] + 1) if b != chosen[cell]]
             entering[others] += self.counts[cell]
@@ -91,7 +92,8 @@ class MovedCells(NamedTuple):
     def dice_at(self, threshold: float = 0.5) -> Bounded:
         """Dice of the mask p > threshold; NaN where mask and label are both empty."""
         below = self.upper <= threshold + _ROUNDING
-        above = self.lower > threshold + _ROUNDING
+        above = self.lower > threshold + (_ROUNDING if self.flat else -_ROUNDING)
+        above &= ~below
         unsure = ~above & ~below
         positives = int(self.positives.sum())
         hits, marked = self.positives[above].sum(), self.counts[above].sum()
@@ -130,8 +132,14 @@ class MovedCells(NamedTuple):
 
     def _straddles(self, bins: int) -> Flags:
         inside = self.lower >= self.upper
-        crosses: Flags = _bin_of(self.lower, bins) != _bin_of(self.upper, bins)
+        crosses: Flags = self._lowest_bin(bins) != _bin_of(self.upper, bins)
         return crosses & ~inside
+
+    def _lowest_bin(self, bins: int) -> Counts:
+        """Return the lowest bin that pairs of a cell may be in."""
+        if self.flat:
+            return _bin_of(self.lower, bins)
+        return np.clip(np.floor(self.lower * bins + _ROUNDING).astype(np.int64), 0, bins - 1)
 
 
 def move(histogram: Histogram, recalibration: Recalibration, channel: int = 0) -> MovedCells:
@@ -147,7 +155,12 @@ def move(histogram: Histogram, recalibration: Recalibration, channel: int = 0) -
         every = np.broadcast_to(z, (recalibration.channels, *z.shape))
         lower, p, upper = recalibration.apply_logits(every, channel_axis=0)[channel]
     return MovedCells(
-        np.minimum(lower, p), p, np.maximum(upper, p), found.negatives, found.positives
+        np.minimum(lower, p),
+        p,
+        np.maximum(upper, p),
+        found.negatives,
+        found.positives,
+        recalibration.flat,
     )
 
 

@@ -50,7 +50,7 @@ class Platt(Channelwise):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Scales, biases and limits."""
+        """Scales, biases, limits and floors."""
         return {"scale": list(self.scales), "bias": list(self.biases), **self._ends()}
 
     @classmethod

@@ -47,6 +47,7 @@ class Recalibration(ABC):
     at_bound: bool = False
     note: str | None = None
     method: ClassVar[str]
+    flat: ClassVar[bool] = False  # whether different probabilities may become the same
 
     def __post_init__(self) -> None:
         """Refuse what cannot be: also the gate for files."""

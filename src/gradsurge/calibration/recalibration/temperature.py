@@ -54,7 +54,7 @@ class Temperature(Channelwise):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Temperatures and limits."""
+        """Temperatures, limits and floors."""
         return {"temperature": list(self.temperatures), **self._ends()}
 
     @classmethod

@@ -11,7 +11,13 @@ from gradsurge.experiments.runs.config import RunConfig
 from gradsurge.experiments.runs.early_look import EarlyLook
 from gradsurge.experiments.runs.outcome import Outcome, read_outcome
 from gradsurge.experiments.runs.over_ranks import Ranks
-from gradsurge.experiments.runs.run_folder import OUTCOME, only_trainer, open_folder, refuse_taken
+from gradsurge.experiments.runs.run_folder import (
+    OUTCOME,
+    FolderTaken,
+    only_trainer,
+    open_folder,
+    refuse_taken,
+)
 from gradsurge.experiments.runs.run_parts import BEST, RunParts
 from gradsurge.training import Observer, make_fabric, train
 from gradsurge.training.compiling import check_compiler
@@ -111,9 +117,11 @@ def _enter(
         The configuration to train with, and the outcome of a complete run; the same on all ranks.
 
     Raises:
-        ValueError: on all ranks, if the folder does not allow it.
+        ValueError: on all ranks, if the folder does not allow it; `FolderTaken` while another
+            process is at work there.
     """
     problem: str | None = None
+    taken = False
     done: Outcome | None = None
     if fabric.is_global_zero:
         try:
@@ -123,12 +131,12 @@ def _enter(
             else:
                 held.enter_context(only_trainer(out))
         except ValueError as error:
-            problem = str(error)
+            problem, taken = str(error), isinstance(error, FolderTaken)
         except OSError as error:
             problem = f"{error.filename or out}: {error.strerror or error}"
     if fabric.world_size > 1:
-        problem, done, kept = fabric.broadcast((problem, done, config.to_json()))
+        problem, taken, done, kept = fabric.broadcast((problem, taken, done, config.to_json()))
         config = RunConfig.from_json(kept)
     if problem is not None:
-        raise ValueError(problem)
+        raise FolderTaken(problem) if taken else ValueError(problem)
     return config, done

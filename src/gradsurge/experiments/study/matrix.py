@@ -111,7 +111,7 @@ class Matrix:
         """Tell whether points failed when records were made, and the search is here to try them."""
         if not known.failed or searched.name in self._asked_again:
             return False
-        if (self.site.folder / RUNS / searched.name).is_dir():
+        if self.plan.can_try_again(searched, known):
             return True
         self._asked_again.add(searched.name)
         for index in known.failed:
@@ -171,6 +171,7 @@ class Matrix:
         if finals.held(trial.index, run.point):
             return False
         self.site.watcher.training(run.title)
+        taken = False
         with self.site.pulse.listening() as stop:
             try:
                 finals(trial.index, run.point)
@@ -179,12 +180,12 @@ class Matrix:
             except NOT_HERE:
                 raise
             except FolderTaken:  # in the moment since it was looked at
-                return False
+                taken = True
             except FAILURES as error:
                 self._fail(run.title, str(error))
         if stop.asked:
             raise StudyStopped(run.title)
-        return True
+        return not taken
 
     def _is_to_be_mended(self, run: PlannedRun) -> bool:
         """Tell, once for each run, whether some of its cases could not be measured before."""

@@ -126,7 +126,8 @@ class _Look:
         own = points if variant.point_of is None else []
         known = plan.selection(variant)
         names = [plan.protocol.try_name(index, point) for index, point in enumerate(own)]
-        failed = {names[index] for index in known.failed} if known and own else set()
+        again = known and own and plan.can_try_again(variant, known)
+        failed = {names[index] for index in known.failed} if known and again else set()
         tried = [
             name
             for name in names

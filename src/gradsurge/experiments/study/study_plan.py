@@ -5,6 +5,8 @@ from pathlib import Path
 
 from gradsurge.experiments.recipes import Recipe, Variant
 from gradsurge.experiments.recipes.requests import SEED
+from gradsurge.experiments.runs.run_folder import OUTCOME
+from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.kept_records import KeptRecords
 from gradsurge.experiments.study.planned_run import PlannedRun
 from gradsurge.experiments.study.protocol import Protocol
@@ -49,6 +51,16 @@ class StudyPlan:
                 return None
             self.learn(searched, found)
         return self._selections[searched.name]
+
+    def can_try_again(self, searched: Variant, known: Selection) -> bool:
+        """Tell whether points of a search failed and all others are here: only those are trained.
+
+        Of a search that was made elsewhere everything would be trained anew.
+        """
+        place = self.records.folder / RUNS / searched.name
+        done = [index for index in range(len(known.tried)) if index not in known.failed]
+        names = [self.protocol.try_name(index, known.tried[index].point) for index in done]
+        return bool(known.failed) and all((place / name / OUTCOME).is_file() for name in names)
 
     def runs(self, variant: Variant) -> list[PlannedRun]:
         """Return the runs of a variant that tables are made of; none while its point is unknown."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from gradsurge.training.durable_file import Sink, write_durably
+from gradsurge.training.durable_file import Sink, remove_left_behind, write_durably
 from gradsurge.training.job import Observer, StepFacts, TrainEnd, TrainStart
 
 NAME = "metrics.jsonl"
@@ -29,6 +29,7 @@ class MetricsFile(Observer):
 
     def started(self, start: TrainStart) -> None:
         file = start.folder / NAME
+        remove_left_behind(file)
         if file.exists():
             kept = [line for line in read_metrics(file) if _is_before(line, start)]
             content = b"".join(map(_to_line, kept))
