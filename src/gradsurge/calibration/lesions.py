@@ -83,10 +83,10 @@ def find_lesions(
     check_masks(label=label, prediction=prediction)
     voxel = math.prod(check_spacing(spacing, label.ndim))
     neighbours = _check(probabilities, label, connectivity, bins)
-    box, predicted = _components(prediction, neighbours)
+    box, predicted = _components_in_box(prediction, neighbours)
     number = int(predicted.max(initial=0))
     false = number - int(np.count_nonzero(np.unique(predicted[label[box]])))
-    box, components = _components(label, neighbours)
+    box, components = _components_in_box(label, neighbours)
     if components.size == 0:
         return CaseLesions([], number, false)
     sums = _sums(probabilities[box], prediction[box], components, bins)
@@ -120,15 +120,21 @@ def _check(
     return connectivity or allowed[0]
 
 
-def _components(mask: Mask, neighbours: int) -> tuple[tuple[slice, ...], NDArray[Any]]:
+def _components_in_box(mask: Mask, neighbours: int) -> tuple[tuple[slice, ...], NDArray[Any]]:
     """Return the box round the mask, and in it the number of each voxel's component, from 1."""
     box = bounding_box(mask, margin=[0] * mask.ndim)
     if box is None:
         return (slice(0, 0),) * mask.ndim, np.zeros((0,) * mask.ndim, np.uint16)
+    return box, numbered_components(mask[box], neighbours)
+
+
+def numbered_components(mask: Mask, neighbours: int) -> NDArray[Any]:
+    """Return the mask with its connected components numbered from 1."""
     # Bytes, and no view: cc3d 4.1.1 joins or divides components of boolean images of odd width, and
     # loses those of a box with sides of one voxel that is cut out of an array.
-    voxels = np.ascontiguousarray(mask[box]).view(np.uint8)
-    return box, cc3d.connected_components(voxels, connectivity=neighbours)
+    voxels = np.ascontiguousarray(mask).view(np.uint8)
+    numbered: NDArray[Any] = cc3d.connected_components(voxels, connectivity=neighbours)
+    return numbered
 
 
 def _sums(

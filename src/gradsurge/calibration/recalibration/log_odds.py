@@ -28,9 +28,8 @@ def span_of(histogram: Histogram) -> Span:
     The two sides differ: float32 probabilities end at 16.6 on the side of 1, but go on to -103 on
     the side of 0, where nearly all voxels of a network that is sure of its background are.
     """
-    found = cells(histogram)
-    inside = (found.p > 0.0) & (found.q > 0.0)
-    z = np.log(found.p[inside]) - np.log(found.q[inside])
+    z = cell_log_odds(cells(histogram), Span(-np.inf, np.inf))
+    z = z[np.isfinite(z)]
     floor, limit = z.min(initial=-FLOAT32_LIMIT), z.max(initial=FLOAT32_LIMIT)
     return Span(float(floor), min(float(limit), FLOAT64_LIMIT))
 

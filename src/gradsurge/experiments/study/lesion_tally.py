@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-import cc3d
 import numpy as np
 from numpy.typing import NDArray
 
 from gradsurge.calibration.lesion_table import lesion_table, quartile_edges
-from gradsurge.calibration.lesions import CaseLesions, Lesion
+from gradsurge.calibration.lesions import CaseLesions, Lesion, numbered_components
 from gradsurge.calibration.regions import bounding_box
 
 THRESHOLDS = tuple(round(0.05 * k, 2) for k in range(1, 20))
@@ -95,7 +94,7 @@ def over_thresholds(
         return hits, false
     inside, label = p[box], truth[box]
     for k, threshold in enumerate(THRESHOLDS):
-        pieces = _components(inside > threshold, neighbours)
+        pieces = numbered_components(inside > threshold, neighbours)
         true = np.count_nonzero(np.unique(pieces[label]))
         false[k] = int(pieces.max(initial=0)) - true
     return hits, false
@@ -106,15 +105,7 @@ def _highest(p: NDArray[np.floating[Any]], truth: Mask, neighbours: int) -> NDAr
     box = bounding_box(truth, margin=[0] * truth.ndim)
     if box is None:
         return np.zeros(0)
-    pieces = _components(truth[box], neighbours)
+    pieces = numbered_components(truth[box], neighbours)
     highest = np.zeros(int(pieces.max()) + 1, np.float64)
     np.maximum.at(highest, pieces.ravel(), p[box].ravel().astype(np.float64))
     return highest[1:]
-
-
-def _components(mask: Mask, neighbours: int) -> NDArray[Any]:
-    # Bytes: cc3d 4.1.1 joins or divides components of boolean images of odd width.
-    found: NDArray[Any] = cc3d.connected_components(
-        np.ascontiguousarray(mask).view(np.uint8), connectivity=neighbours
-    )
-    return found
