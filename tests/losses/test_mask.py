@@ -157,3 +157,16 @@ def test_deep_supervision_names_a_loss_without_a_mask():
     data = make_batch("two", "masked")
     with pytest.raises(TypeError, match="mask: SVLS takes no mask; use ignore_index"):
         DeepSupervision(SVLS(), levels=1)([data.logits], data.target, data.mask)
+
+
+@pytest.mark.parametrize("name", [*MASKABLE, "ace"])
+@pytest.mark.parametrize("kind", ["two", "three", "sigmoid"])
+def test_nan_in_a_mask_is_refused(name, kind):
+    """NaN is not 0, so such a voxel would have counted."""
+    data = make_batch(kind, "masked")
+    make = ACE if name == "ace" else lambda **options: make_loss(name, **options)
+    loss = make(activation="sigmoid" if kind == "sigmoid" else "softmax")
+    mask = data.mask.double()
+    mask[..., 0] = float("nan")
+    with pytest.raises(ValueError, match=r"mask: expected 0 where .* got NaN"):
+        loss(data.logits, data.target, mask)

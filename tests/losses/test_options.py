@@ -166,3 +166,35 @@ def test_outputs_that_are_no_tensors(outputs, came):
         DeepSupervision(Dice(), 2)(outputs, torch.zeros(1, 4).long())
     coarse_unused = DeepSupervision(Dice(), [1.0, 0.0])
     assert coarse_unused([torch.zeros(1, 2, 4), None], torch.zeros(1, 4).long()).isfinite()
+
+
+FLAGS = [
+    *((cls, name) for cls in (Dice, Tversky, DicePlusPlus) for name in ("batch", "check")),
+    *((cls, "include_background") for cls in (Dice, DicePlusPlus, ACE)),
+    (CrossEntropy, "check"),
+]
+
+
+@pytest.mark.parametrize(("cls", "name"), FLAGS)
+@pytest.mark.parametrize("value", ["no", "x", 1, None])
+def test_flags_are_true_or_false(cls, name, value):
+    """A word that means no would have counted as yes."""
+    with pytest.raises(TypeError, match=rf"{name}: expected True or False, got {value!r}"):
+        cls(**{name: value})
+
+
+def test_flags_of_surgery():
+    with pytest.raises(TypeError, match="hard_statistics: expected True or False, got 'off'"):
+        Dice(surgery=SurgeryRule(), hard_statistics="off")
+    with pytest.raises(TypeError, match="check: expected True or False"):
+        Surgery(DiceLoss(), check="off")
+
+
+def test_numpys_flags_are_flags():
+    assert Dice(batch=np.True_).batch is True
+
+
+@pytest.mark.parametrize("make", [WithCrossEntropy, lambda r, w: WeightedSum(r, r, w)])
+def test_two_weights_of_nothing_train_nothing(make):
+    with pytest.raises(ValueError, match=r"weights: expected one of the two above 0, got \(0, 0"):
+        make(Dice(), (0, 0.0))

@@ -40,8 +40,8 @@ def _read(folder: Path | None, storage: str | None) -> list["StudyStatus"]:
     if folder is None:
         return study_status(storage or "")
     if storage is None:
-        return study_status(journal_of(folder))
-    return study_status(storage, name_ending(folder, storage))
+        return study_status(journal_of(folder), folder=folder)
+    return study_status(storage, name_ending(folder, storage), folder)
 
 
 def _watch(folder: Path | None, storage: str | None) -> None:

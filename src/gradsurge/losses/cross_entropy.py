@@ -77,7 +77,7 @@ class CrossEntropy(VoxelLoss):
             q = channel_labels(target, z)
             if self.check:
                 check_shares(q)
-            q, kept = q.to(z.dtype), softmax_mask(mask, z)
+            q, kept = q.to(z.dtype), softmax_mask(mask, z, check=self.check)
             return soft_cross_entropy(z, q if kept is None else q * kept, weights)
         numbers, kept = class_numbers(target, z, self.ignore_index, mask, check=self.check)
         return hard_cross_entropy(z, numbers, kept, weights)

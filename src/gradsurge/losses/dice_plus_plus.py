@@ -8,7 +8,7 @@ from gradsurge.losses.class_weights import (
     class_mean,
     weights_for,
 )
-from gradsurge.losses.options import check_number
+from gradsurge.losses.options import check_flag, check_number
 from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.surgery.operator import Activation
@@ -101,7 +101,7 @@ class DicePlusPlus(VoxelLoss):
         )
         self.gamma = check_number("gamma", gamma, least=1.0)
         self.smooth = check_number("smooth", smooth, least=0.0, open_end=True)
-        self.batch = batch
+        self.batch = check_flag("batch", batch)
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         z = self.working_logits(logits)

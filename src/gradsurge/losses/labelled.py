@@ -45,9 +45,9 @@ def has_class_channels(target: Tensor, logits: Tensor, ignore_index: int | None)
     return True
 
 
-def softmax_mask(mask: Tensor | None, logits: Tensor) -> Tensor | None:
+def softmax_mask(mask: Tensor | None, logits: Tensor, *, check: bool) -> Tensor | None:
     """Return the mask of a softmax model as bool (N, 1, *S)."""
-    valid = valid_voxels(mask, logits)
+    valid = valid_voxels(mask, logits, check=check)
     return None if valid is None else one_mask_a_voxel(valid).unsqueeze(1)
 
 
@@ -60,7 +60,7 @@ def class_numbers(
     check: bool,
 ) -> tuple[Tensor, Tensor | None]:
     """Return class indices (N, *S) and where they count, (N, 1, *S), None for everywhere."""
-    valid = softmax_mask(mask, logits)
+    valid = softmax_mask(mask, logits, check=check)
     if has_class_channels(target, logits, ignore_index):
         return class_indices(target, logits, check=check), valid
     numbers = class_indices(target, logits)
@@ -92,7 +92,7 @@ def region_labels(
     if check:
         check_unit_interval(labels, unlabelled)
     kept = None if unlabelled is None else labels != unlabelled
-    kept = _both(kept, valid_voxels(mask, logits))
+    kept = _both(kept, valid_voxels(mask, logits, check=check))
     return Labelled(labels if kept is None else labels.masked_fill(~kept, 0), kept)
 
 

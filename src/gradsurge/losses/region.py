@@ -13,7 +13,7 @@ from gradsurge.losses.class_weights import (
     weights_for,
 )
 from gradsurge.losses.operated import Operated
-from gradsurge.losses.options import check_activation, check_number
+from gradsurge.losses.options import check_activation, check_flag, check_number
 from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.surgery.operator import Activation, Operation
 from gradsurge.surgery.precision import compute_dtype
@@ -78,13 +78,14 @@ class RegionLoss(Operated, ABC):
     ) -> None:
         check_activation(activation, ignore_index)
         super().__init__(surgery, activation, classes)
-        self.batch = batch
+        self.batch = check_flag("batch", batch)
         self.smooth = check_number("smooth", smooth, least=0.0, open_end=True)
-        self.first_class = 0 if include_background or activation == "sigmoid" else 1
+        background = check_flag("include_background", include_background)
+        self.first_class = 0 if background or activation == "sigmoid" else 1
         weights = check_class_weights(class_weights, self.first_class)
         self.register_buffer("class_weights", weights, persistent=False)
-        self.ignore_index, self.check = ignore_index, check
-        if hard_statistics and surgery is None:
+        self.ignore_index, self.check = ignore_index, check_flag("check", check)
+        if check_flag("hard_statistics", hard_statistics) and surgery is None:
             raise ValueError(
                 "hard_statistics: only a field that is no gradient may take its global terms from "
                 "the mask; build the loss with surgery=SurgeryRule(), or by a -surgery name"

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gradsurge.losses.foreign import check_takes_probabilities, wants_class_indices
 from gradsurge.losses.operated import Operated
-from gradsurge.losses.options import check_activation
+from gradsurge.losses.options import check_activation, check_flag
 from gradsurge.surgery import targets
 from gradsurge.surgery.operator import Activation, Operation, operate
 from gradsurge.surgery.precision import compute_dtype
@@ -63,7 +63,7 @@ class Surgery(Operated):
                 f"but channels of a sigmoid may overlap; build it with to_onehot_y=False"
             )
         self.region_loss = region_loss
-        self.ignore_index, self.check = ignore_index, check
+        self.ignore_index, self.check = ignore_index, check_flag("check", check)
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         targets.check_logits(logits)
@@ -102,7 +102,7 @@ class Surgery(Operated):
         self, target: Tensor, z: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Return one label a channel, (N, C, *S), and what counts of them."""
-        kept = targets.valid_voxels(mask, z)
+        kept = targets.valid_voxels(mask, z, check=False)
         if self.activation == "sigmoid" or targets.is_one_hot_shaped(target, z):
             labels = targets.channel_labels(target, z)
             unlabelled = targets.possible_ignore_index(labels, self.ignore_index)

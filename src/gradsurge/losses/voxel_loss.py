@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from gradsurge.losses.class_weights import ClassWeights, check_class_weights
 from gradsurge.losses.labelled import Labelled, class_numbers, label_channels, one_hot
 from gradsurge.losses.labelled import working_logits as checked_logits
-from gradsurge.losses.options import check_activation
+from gradsurge.losses.options import check_activation, check_flag
 from gradsurge.surgery.operator import Activation
 
 
@@ -26,8 +26,10 @@ class VoxelLoss(nn.Module):
     ) -> None:
         super().__init__()
         check_activation(activation, ignore_index)
-        self.activation, self.ignore_index, self.check = activation, ignore_index, check
-        self.first_class = 0 if include_background or activation == "sigmoid" else 1
+        self.activation, self.ignore_index = activation, ignore_index
+        self.check = check_flag("check", check)
+        background = check_flag("include_background", include_background)
+        self.first_class = 0 if background or activation == "sigmoid" else 1
         weights = check_class_weights(class_weights, self.first_class)
         self.register_buffer("class_weights", weights, persistent=False)
 

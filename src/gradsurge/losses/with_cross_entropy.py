@@ -85,4 +85,6 @@ def check_two_weights(weights: tuple[float, float]) -> tuple[float, float]:
     if len(weights) != 2:
         raise ValueError(f"weights: expected two numbers, one a term, got {weights!r}")
     first, second = (check_number("weights", w, least=0.0) for w in weights)
+    if first == second == 0.0:
+        raise ValueError(f"weights: expected one of the two above 0, got {weights!r}")
     return first, second

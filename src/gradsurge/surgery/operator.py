@@ -162,7 +162,7 @@ def prepare(
         targets.check_logits(logits)
         labels = targets.channel_labels(target, logits)
         soft = labels.is_floating_point()
-    valid = targets.valid_voxels(mask, logits)
+    valid = targets.valid_voxels(mask, logits, check=operation.check)
     if valid is not None and operation.activation == "softmax":
         valid = targets.one_mask_a_voxel(valid)
     ignored = targets.possible_ignore_index(labels, operation.ignore_index)

@@ -12,7 +12,7 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from gradsurge.surgery.values import check_one_hot
+from gradsurge.surgery.values import check_mask, check_one_hot
 
 SPATIAL_RANKS = (1, 2, 3)
 # torch can store these and little else; label files (NIfTI, PNG) often come so.
@@ -133,11 +133,13 @@ def channel_labels(target: Tensor, logits: Tensor) -> Tensor:
     return target
 
 
-def valid_voxels(mask: Tensor | None, logits: Tensor) -> Tensor | None:
+def valid_voxels(mask: Tensor | None, logits: Tensor, *, check: bool) -> Tensor | None:
     """Return ``mask`` as bool, broadcastable to ``logits``: (N, *S), (N, 1, *S) or (N, C, *S)."""
     if mask is None:
         return None
     mask = _usable(mask, logits, "mask")
+    if check:
+        check_mask(mask)
     if mask.shape == (logits.shape[0], *logits.shape[2:]):
         mask = mask.unsqueeze(1)
     # Not `in`: torch.compile finds no tuple of dynamic sizes in a tuple of them.

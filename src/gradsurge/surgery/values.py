@@ -32,6 +32,14 @@ def check_labels(labels: Tensor, classes: int, ignore_index: int | None = None) 
         )
 
 
+def check_mask(mask: Tensor) -> None:
+    """Raise if a mask has NaN, which would count as a voxel like any other."""
+    if torch.compiler.is_compiling() or not mask.is_floating_point():
+        return
+    if bool(mask.isnan().any()):
+        raise ValueError("mask: expected 0 where a voxel does not count, else 1; got NaN")
+
+
 def check_one_hot(target: Tensor) -> None:
     """Raise unless every voxel of (N, C, *S) ``target`` has exactly one 1 and else 0."""
     if torch.compiler.is_compiling():

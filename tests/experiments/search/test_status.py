@@ -3,6 +3,8 @@ import json
 import pytest
 
 from gradsurge.experiments.search import SearchTrial, StudyStatus, open_study, study_status
+from gradsurge.experiments.search.presence import Worker, present
+from gradsurge.experiments.search.take_up import claim_next
 
 
 def done(index, minutes, dice=0.5):
@@ -33,3 +35,31 @@ def test_status_is_plain(tmp_path):
     assert [status.name for status in study_status(storage, "@mark")] == ["b/dice@mark"]
     best = StudyStatus("s", (done(0, 1.0, 0.7), done(1, 1.0, 0.7))).best
     assert best.index == 0
+
+
+def test_trial_of_a_worker_that_died_here_waits(tmp_path):
+    storage, worker = str(tmp_path / "search.journal"), Worker()
+    study = open_study(storage, "a/dice", [{"a": 1}])
+
+    def seen(folder=tmp_path):
+        (trial,) = study_status(storage, folder=folder)[0].trials
+        return trial
+
+    with present(tmp_path, worker):
+        claim_next(study, worker, lambda *_: False)
+        assert (seen().state, seen().worker) == ("running", worker.name)
+    # Its file is gone, or no longer locked, as the system leaves it after a kill.
+    assert (seen().state, seen().worker) == ("waiting", None)
+    assert seen().reason == f"its worker {worker.name} died"
+    lock = tmp_path / "workers" / f"{worker.name}.lock"
+    lock.touch()
+    assert seen().state == "waiting"
+    # Who does not know the folder, or is on another machine, cannot tell.
+    assert seen(folder=None).state == "running"
+
+
+def test_nothing_is_said_of_workers_elsewhere(tmp_path):
+    storage = str(tmp_path / "search.journal")
+    study = open_study(storage, "a/dice", [{"a": 1}])
+    claim_next(study, Worker(machine="another"), lambda *_: False)
+    assert study_status(storage, folder=tmp_path)[0].counts["running"] == 1

@@ -86,6 +86,12 @@ class Attempt:
         found = self.end.get("began", self.beat.get("began"))
         return None if found is None else int(found)
 
+    @property
+    def death(self) -> str:
+        """What is told of it when its worker has died."""
+        name, step = self.worker.get("name", "unknown"), self.beat.get("step")
+        return f"its worker {name} died" + ("" if step is None else f" after step {step}")
+
 
 def read_attempts(study: "Study") -> list[Attempt]:
     """Return all attempts of a study by number; trials that are not ours are left out."""

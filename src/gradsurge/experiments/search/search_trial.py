@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradsurge.experiments.search.attempt import Attempt, by_point, read_attempts
+from gradsurge.experiments.search.presence import whereabouts
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -57,6 +59,25 @@ class SearchTrial:
 def read_trials(study: "Study") -> list[SearchTrial]:
     """Return the trials of a study by index."""
     return [trial_of(chain) for chain in by_point(read_attempts(study)).values()]
+
+
+def watch_trials(study: "Study", folder: Path | None) -> list[SearchTrial]:
+    """Return the trials of a study; those of workers that died on this machine wait again.
+
+    To whoever looks they do, though nobody may have come to close them yet.
+
+    Args:
+        study: where.
+        folder: of the search, where workers are known; None where that is not known.
+    """
+    chains = by_point(read_attempts(study)).values()
+    return [_seen_from_here(trial_of(chain), chain[-1], folder) for chain in chains]
+
+
+def _seen_from_here(trial: SearchTrial, last: Attempt, folder: Path | None) -> SearchTrial:
+    if trial.state != "running" or whereabouts(folder, last.worker) != "gone":
+        return trial
+    return replace(trial, state="waiting", worker=None, reason=last.death)
 
 
 def trial_of(chain: Sequence[Attempt]) -> SearchTrial:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.search.address import is_database
-from gradsurge.experiments.search.search_trial import SearchTrial, read_trials, select
+from gradsurge.experiments.search.search_trial import SearchTrial, select, watch_trials
 from gradsurge.experiments.search.shared_study import study_of
 from gradsurge.experiments.search.storage import open_storage
 
@@ -68,12 +68,16 @@ class StudyStatus:
         }
 
 
-def study_status(storage: str, belonging_to: str = "") -> list[StudyStatus]:
+def study_status(
+    storage: str, belonging_to: str = "", folder: Path | None = None
+) -> list[StudyStatus]:
     """Return how the studies of a storage stand, by name.
 
     Args:
         storage: path of a journal file, or postgresql://user@host/database.
         belonging_to: end of the names of the studies to look at; all if left out.
+        folder: of the search: a trial whose worker died on this machine waits then; without it,
+            it runs until another worker comes.
 
     Raises:
         ValueError: it is no storage, is out of reach, or holds no study.
@@ -85,7 +89,7 @@ def study_status(storage: str, belonging_to: str = "") -> list[StudyStatus]:
     opened = open_storage(storage)
     names = sorted(study.study_name for study in opened.get_all_studies())
     return [
-        StudyStatus(name, tuple(read_trials(study_of(opened, name))))
+        StudyStatus(name, tuple(watch_trials(study_of(opened, name), folder)))
         for name in names
         if name.endswith(belonging_to)
     ]

@@ -108,7 +108,5 @@ class Undertaker:
 
     def _end_of(self, chain: Sequence[Attempt]) -> dict[str, Any]:
         last = chain[-1]
-        name, step = last.worker.get("name", "unknown"), last.beat.get("step")
-        reason = f"its worker {name} died" + ("" if step is None else f" after step {step}")
-        end = {"kind": "dead", "reason": reason, "minutes": last.minutes, "began": last.began}
+        end = {"kind": "dead", "reason": last.death, "minutes": last.minutes, "began": last.began}
         return {**end, "again": goes_on(chain, end, self._tries)}
