@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -15,6 +16,7 @@ from tests.experiments.study.tiny import GRID
 
 APP = typer.Typer(pretty_exceptions_enable=False)
 APP.command()(reproduce)
+PHANTOMS = Path(__file__).parents[2] / "docs" / "results" / "phantoms"
 
 
 @pytest.fixture
@@ -147,6 +149,18 @@ def test_a_finished_study_needs_no_data(finished, tiny, run, tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"records", "study.json", "tables"}
     dry = run(*words, "--dry-run")
     assert "0 runs are missing" in dry.stdout
+
+
+def test_some_rows_are_printed_and_all_that_are_there_written(run, tmp_path):
+    shutil.copytree(PHANTOMS / "records", tmp_path / "records")
+    shutil.copyfile(PHANTOMS / "study.json", tmp_path / "study.json")
+    result = run("phantoms", "--table", "corrections", "--losses", "svls,nacl", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "SVLS" in result.stdout
+    assert "Tversky" not in result.stdout
+    for file in ("corrections.md", "summary.md", "expectations.md"):
+        assert (tmp_path / "tables" / file).read_text() == (PHANTOMS / "tables" / file).read_text()
+    assert not (tmp_path / "tables" / "table2.md").exists()
 
 
 def test_another_recipe_or_scale_in_the_folder(finished, run, tiny):

@@ -46,7 +46,8 @@ def reproduce(
         option(
             WHAT,
             "A,B",
-            "Only rows of these losses: dice,dice-surgery.",
+            "Only train and print rows of these losses: dice,dice-surgery. "
+            "Rows that are there already stay in the files.",
             autocompletion=some_of(*LOSSES),
         ),
     ] = None,

@@ -63,7 +63,7 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
         stop()
     except (ValueError, TrainingError, DiskFull, NothingToPrepare, WorkerError) as error:
         fail(error)
-    _tell(typed, recipe, out, found)
+    _tell(typed, found, _files(recipe, asked, out, found))
 
 
 def _recipes(typed: Mapping[str, Any]) -> tuple["Recipe", "Recipe"]:
@@ -123,16 +123,21 @@ def _write(recipe: "Recipe", asked: "Recipe", out: Path) -> None:
     """Write the tables of what is there; nothing if there is no record."""
     found = _from_records(recipe, asked, out)
     if found.records:
-        from gradsurge.cli.reproduce_output import write_all
-
-        files = write_all(recipe, found, out)
+        files = _files(recipe, asked, out, found)
         typer.echo(f"Tables of what is there: {files[0].parent}", err=True)
 
 
-def _tell(typed: Mapping[str, Any], recipe: "Recipe", out: Path, found: "Reproduction") -> None:
-    from gradsurge.cli.reproduce_output import print_tables, write_all
+def _files(recipe: "Recipe", asked: "Recipe", out: Path, found: "Reproduction") -> list[Path]:
+    """Write the tables, with the rows that were there before; return the files."""
+    from gradsurge.cli.reproduce_output import write_all
+    from gradsurge.experiments.study import for_files
 
-    files = write_all(recipe, found, out)
+    return write_all(recipe, for_files(recipe, asked, out, found), out)
+
+
+def _tell(typed: Mapping[str, Any], found: "Reproduction", files: list[Path]) -> None:
+    from gradsurge.cli.reproduce_output import print_tables
+
     print_tables(found, files, as_json=typed["as_json"])
     for name, reason in found.failures:
         typer.echo(f"gradsurge: problem: {' '.join(f'{name}: {reason}'.split())}", err=True)

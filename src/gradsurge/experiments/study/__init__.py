@@ -8,6 +8,7 @@ from gradsurge.experiments.study.protocol import Protocol
 from gradsurge.experiments.study.record import Record, read_record, read_records, write_record
 from gradsurge.experiments.study.reproduction import (
     Reproduction,
+    for_files,
     reproduce,
     tables_from_records,
     with_rows,
@@ -31,6 +32,7 @@ __all__ = [
     "StudyWatcher",
     "check_entry",
     "enter_study",
+    "for_files",
     "measure_run",
     "overview_of",
     "read_record",

@@ -70,6 +70,29 @@ def tables_from_records(recipe: Recipe, asked: Recipe, folder: Path) -> Reproduc
     return _made(plan, asked, [])
 
 
+def for_files(recipe: Recipe, asked: Recipe, folder: Path, made: Reproduction) -> Reproduction:
+    """Return what files of tables are made of: what is asked for, and all rows that are there.
+
+    Whoever asks for a few rows sees these; written over the whole table they would hide the others.
+
+    Args:
+        recipe: the whole recipe.
+        asked: the same with the tables and rows that are asked for.
+        folder: of the study.
+        made: what came of what was asked for.
+    """
+    plan = StudyPlan.of(recipe, Protocol(recipe, list(recipe.tables)), folder)
+    records = plan.kept()
+    there = {record.variant for record in records}
+    parts: dict[str, TablePart] = {}
+    for table, part in asked.tables.items():
+        names = [variant.name for variant in recipe.variants_of(table)]
+        kept = tuple(name for name in names if name in there or name in part.variants)
+        parts[table] = replace(part, variants=kept)
+    whole = _tables(plan, replace(asked, tables=parts), records)
+    return Reproduction(whole, records, made.failures)
+
+
 def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -> Reproduction:
     records = plan.kept()
     plan.records.all()  # notes what is no record
@@ -79,11 +102,14 @@ def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -
         for record in records
         for case, problem in record.measured.problems
     ]
+    return Reproduction(_tables(plan, asked, records), records, [*failures, *damaged, *cases])
+
+
+def _tables(plan: StudyPlan, asked: Recipe, records: Sequence[Record]) -> list[ResultTable]:
     rater = kept_second_rater(plan.recipe, plan.records.folder)
     shown = records if rater is None else [*records, rater]
     told = with_told_title(asked, plan.records.folder)
-    tables = [tables_of(shown, told, table) for table in told.tables]
-    return Reproduction(tables, records, [*failures, *damaged, *cases])
+    return [tables_of(shown, told, table) for table in told.tables]
 
 
 def with_rows(recipe: Recipe, tables: Sequence[str], losses: Sequence[str]) -> Recipe:
