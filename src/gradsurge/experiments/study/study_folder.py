@@ -1,7 +1,7 @@
 """The folder of a study.
 
 ```
-study.json      recipe and scale, what of them must not change, phantoms that stand in for data
+study.json      recipe, title, scale, what of them must not change, phantoms in place of the data
 search.journal  which points wait, run, are done; with a database, search.mark instead
 workers/        who is at work, on this machine
 store/          the prepared cases, where the command has prepared them
@@ -47,7 +47,7 @@ def enter_study(folder: Path, recipe: Recipe, store: Store) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     there, cases = _read(folder / STUDY), cases_digest(store)
     settings = {**there.get(_SETTINGS, {}), **fixed_settings(recipe)}
-    about = {"format": FORMAT, "recipe": recipe.name, "scale": recipe.scale}
+    about = {"format": FORMAT, "recipe": recipe.name, "title": recipe.title, "scale": recipe.scale}
     if stands_in(store, recipe):
         about[_PHANTOMS] = store.dataset.name
     content = {**about, _CASES: cases, _SETTINGS: settings}
@@ -98,10 +98,25 @@ def dataset_of(folder: Path) -> str | None:
 
 def with_told_title(recipe: Recipe, folder: Path) -> Recipe:
     """Return the recipe of the study in a folder; its title tells of phantoms that stand in."""
-    phantoms = _read(folder / STUDY).get(_PHANTOMS)
-    if not isinstance(phantoms, str):
-        return recipe
-    return replace(recipe, title=f"{recipe.title} (phantoms {phantoms} in its place)")
+    return replace(recipe, title=_told(recipe.title, _read(folder / STUDY)))
+
+
+def title_of(folder: Path, recipe: str) -> str:
+    """Return the same title without the recipe; the recipe's name if nothing in the folder tells.
+
+    Args:
+        folder: of the study.
+        recipe: its name.
+    """
+    found = _read(folder / STUDY)
+    title = found.get("title")
+    known = isinstance(title, str) and found.get("recipe") == recipe
+    return _told(str(title), found) if known else recipe
+
+
+def _told(title: str, study: Mapping[str, Any]) -> str:
+    phantoms = study.get(_PHANTOMS)
+    return f"{title} (phantoms {phantoms} in its place)" if isinstance(phantoms, str) else title
 
 
 def _compare(folder: Path, part: str, there: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """What figures of a study show, against the rules that the records were made by."""
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -204,6 +205,20 @@ def test_a_folder_is_read_by_recipe_and_scale(tmp_path):
     assert "bad.json: not a record" in problems[0]
     with pytest.raises(ValueError, match="no record in records/; make some with"):
         read_studies(tmp_path)
+
+
+def test_figures_call_a_study_as_tables_do(tmp_path):
+    write_record(tmp_path, record("dice", 0.1))
+    told = {"recipe": "isles", "title": "ISLES", "phantoms": "lesions-3d"}
+    for part, title in (
+        (("recipe", "title"), "ISLES"),
+        (("recipe", "title", "phantoms"), "ISLES (phantoms lesions-3d in its place)"),
+        (("title",), "isles"),  # of another recipe
+        (("recipe",), "isles"),  # of a study begun before titles were kept
+    ):
+        (tmp_path / "study.json").write_text(json.dumps({name: told[name] for name in part}))
+        ((found,), _) = read_studies(tmp_path)
+        assert found.title == title
 
 
 @pytest.mark.parametrize("told", ["{}", "{", "[1]", '{"settings": {"data": {"dataset": 3}}}'])

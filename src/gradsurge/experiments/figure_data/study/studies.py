@@ -9,7 +9,7 @@ from typing import Any
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.recipes.requests import SEED
 from gradsurge.experiments.study.record import RECORDS, Record, read_records
-from gradsurge.experiments.study.study_folder import dataset_of
+from gradsurge.experiments.study.study_folder import dataset_of, title_of
 
 _WHOLE = "paper"  # the scale of which nobody needs to be told
 
@@ -35,7 +35,8 @@ class StudyRecords:
     @property
     def title(self) -> str:
         """What figures call the study."""
-        return self.recipe if self.scale == _WHOLE else f"{self.recipe}, {self.scale} scale"
+        title = title_of(self.folder, self.recipe)
+        return title if self.scale == _WHOLE else f"{title}, {self.scale} scale"
 
     def of(self, variant: str) -> list[Record]:
         """Return the records of a variant, none if it has none."""
