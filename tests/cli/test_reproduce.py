@@ -161,6 +161,13 @@ def test_some_rows_are_printed_and_all_that_are_there_written(run, tmp_path):
     for file in ("corrections.md", "summary.md", "expectations.md"):
         assert (tmp_path / "tables" / file).read_text() == (PHANTOMS / "tables" / file).read_text()
     assert not (tmp_path / "tables" / "table2.md").exists()
+    # What the other rows lack is told, too.
+    record = next((tmp_path / "records" / "tversky").glob("*.json"))
+    content = json.loads(record.read_text())
+    content["measured"]["problems"] = [["case_007", "its file is damaged"]]
+    record.write_text(json.dumps(content))
+    run("phantoms", "--table", "corrections", "--losses", "svls", "--out", tmp_path)
+    assert "case_007" in (tmp_path / "tables" / "summary.md").read_text()
 
 
 def test_another_recipe_or_scale_in_the_folder(finished, run, tiny):

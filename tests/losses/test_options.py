@@ -7,7 +7,14 @@ import pytest
 import torch
 from monai.losses import DiceLoss
 
-from gradsurge import DeepSupervision, Surgery, SurgeryRule, WithCrossEntropy
+from gradsurge import (
+    DeepSupervision,
+    Surgery,
+    SurgeryRule,
+    WithCrossEntropy,
+    surgery_sigmoid,
+    surgery_softmax,
+)
 from gradsurge.losses import (
     ACE,
     NACL,
@@ -190,8 +197,10 @@ def test_flags_of_surgery():
         Surgery(DiceLoss(), check="off")
 
 
-def test_numpys_flags_are_flags():
-    assert Dice(batch=np.True_).batch is True
+@pytest.mark.parametrize("operator", [surgery_softmax, surgery_sigmoid])
+def test_flags_of_the_operators(operator):
+    with pytest.raises(TypeError, match="check: expected True or False, got 'no'"):
+        operator(torch.zeros(1, 2, 4), torch.zeros(1, 2, 4), check="no")
 
 
 @pytest.mark.parametrize("make", [WithCrossEntropy, lambda r, w: WeightedSum(r, r, w)])

@@ -72,6 +72,9 @@ def test_func_grad_and_vmap_of_the_losses(name, classes):
     ]
     mapped = vmap(grad(lambda z, y: loss(z[None], y[None])))(logits, target)
     torch.testing.assert_close(mapped, torch.stack(each))
+    one = torch.ones(target.shape, dtype=torch.float64)  # of floats, whose NaN is looked for
+    masked = vmap(grad(lambda z, y, m: loss(z[None], y[None], m[None])))(logits, target, one)
+    torch.testing.assert_close(masked, mapped)
 
 
 @pytest.mark.parametrize("classes", CLASSES)

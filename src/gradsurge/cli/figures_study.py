@@ -10,6 +10,9 @@ from gradsurge.cli.figures_output import AsJson, Out
 from gradsurge.cli.output import mistakes_in_one_line, progress_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradsurge.experiments.figure_data.study import StudyRecords
     from gradsurge.report.study_figures import StudyFigures
 
 
@@ -33,34 +36,36 @@ def study(
         from gradsurge.report.study_figures import draw_study
 
         studies, problems = read_studies(folder)
-        drawn = {}
+        drawn = []
         for found in studies:
             # Of several recipes or scales each gets a folder of its own.
             place = out if len(studies) == 1 else out / f"{found.recipe}-{found.scale}"
-            drawn[found.title] = draw_study(
+            figures = draw_study(
                 found, place, on_figure=lambda name: bar.update(task, description=name)
             )
+            drawn.append((found, figures))
     for problem in problems:
         typer.echo(f"gradsurge: problem: {' '.join(problem.split())}", err=True)
     _tell(drawn, as_json)
     raise typer.Exit(1 if problems else 0)
 
 
-def _tell(drawn: "dict[str, StudyFigures]", as_json: bool) -> None:
+def _tell(drawn: "Sequence[tuple[StudyRecords, StudyFigures]]", as_json: bool) -> None:
     if as_json:
         content = [
             {
-                "study": title,
+                "study": found.name,
+                "title": found.title,
                 "figures": {name: [str(f) for f in files] for name, files in of.files.items()},
                 "left_out": of.left_out,
             }
-            for title, of in drawn.items()
+            for found, of in drawn
         ]
         typer.echo(json.dumps(content, indent=2))
         return
-    for title, of in drawn.items():
+    for found, of in drawn:
         for files in of.files.values():
             for file in files:
                 typer.echo(file)
         for name, why in of.left_out.items():
-            typer.echo(f"{title}: left out {name}: {why}")
+            typer.echo(f"{found.title}: left out {name}: {why}")

@@ -97,7 +97,7 @@ def print_tables(found: "Reproduction", files: list[Path], *, as_json: bool) -> 
         return
     for table in found.tables:
         typer.echo(f"{to_text(table)}\n", nl=False)
-    typer.echo(f"Written: {files[0].parent} ({len(files)} files, {len(found.records)} records)")
+    typer.echo(f"Written: {files[0].parent} ({len(files)} files)")
 
 
 def write_all(recipe: "Recipe", found: "Reproduction", out: Path) -> list[Path]:

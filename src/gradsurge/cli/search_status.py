@@ -35,10 +35,12 @@ def show_status(folder: Path | None, storage: str | None, *, watch: bool, as_jso
 
 def _read(folder: Path | None, storage: str | None) -> list["StudyStatus"]:
     from gradsurge.experiments.search import journal_of, study_status
+    from gradsurge.experiments.search.address import is_database
     from gradsurge.experiments.search.folder_mark import name_ending
 
     if folder is None:
-        return study_status(storage or "")
+        journal = None if is_database(storage or "") else Path(storage or "")
+        return study_status(storage or "", folder=journal and journal.parent)
     if storage is None:
         return study_status(journal_of(folder), folder=folder)
     return study_status(storage, name_ending(folder, storage), folder)

@@ -8,10 +8,11 @@ from gradsurge.losses.class_weights import (
     class_mean,
     weights_for,
 )
-from gradsurge.losses.options import check_flag, check_number
+from gradsurge.losses.options import check_number
 from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.losses.voxel_loss import VoxelLoss
 from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.targets import check_flag
 
 
 def dice_plus_plus(

@@ -3,8 +3,6 @@
 import math
 from numbers import Real
 
-import numpy as np
-
 from gradsurge.surgery.targets import check_ignore_index
 
 
@@ -18,13 +16,6 @@ def check_activation(activation: str, ignore_index: int | None) -> None:
             f"ignore_index: with sigmoid, 0 and 1 are labels, so every {ignore_index} would be "
             f"left out; mark unlabelled voxels with another number, such as 255"
         )
-
-
-def check_flag(name: str, value: bool) -> bool:
-    """Return ``value`` if it is True or False; a word such as "no" would count as True."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}: expected True or False, got {value!r}")
-    return bool(value)
 
 
 def check_real(expected: str, value: float) -> None:

@@ -13,12 +13,13 @@ from gradsurge.losses.class_weights import (
     weights_for,
 )
 from gradsurge.losses.operated import Operated
-from gradsurge.losses.options import check_activation, check_flag, check_number
+from gradsurge.losses.options import check_activation, check_number
 from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.surgery.operator import Activation, Operation
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums, region_sums
 from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.targets import check_flag
 
 
 class RegionOptions(TypedDict, total=False):

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gradsurge.losses.foreign import check_takes_probabilities, wants_class_indices
 from gradsurge.losses.operated import Operated
-from gradsurge.losses.options import check_activation, check_flag
+from gradsurge.losses.options import check_activation
 from gradsurge.surgery import targets
 from gradsurge.surgery.operator import Activation, Operation, operate
 from gradsurge.surgery.precision import compute_dtype
@@ -63,7 +63,7 @@ class Surgery(Operated):
                 f"but channels of a sigmoid may overlap; build it with to_onehot_y=False"
             )
         self.region_loss = region_loss
-        self.ignore_index, self.check = ignore_index, check_flag("check", check)
+        self.ignore_index, self.check = ignore_index, targets.check_flag("check", check)
 
     def forward(self, logits: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         targets.check_logits(logits)

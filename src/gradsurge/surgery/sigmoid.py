@@ -4,6 +4,7 @@ from torch import Tensor
 
 from gradsurge.surgery.operator import Operation, operate
 from gradsurge.surgery.rule import SurgeryRule, check_blend
+from gradsurge.surgery.targets import check_flag
 
 
 def surgery_sigmoid(
@@ -40,5 +41,6 @@ def surgery_sigmoid(
     >>> z.grad.item()  # 0.25 * 0.5, where the plain gradient is 0.5 * 0.5
     0.125
     """
-    how = Operation("sigmoid", SurgeryRule(decline, scale), check_blend(blend), check=check)
+    rule, checked = SurgeryRule(decline, scale), check_flag("check", check)
+    how = Operation("sigmoid", rule, check_blend(blend), check=checked)
     return operate(logits, target, how, mask)

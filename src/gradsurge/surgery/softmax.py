@@ -4,7 +4,7 @@ from torch import Tensor
 
 from gradsurge.surgery.operator import Operation, operate
 from gradsurge.surgery.rule import SurgeryRule, check_blend
-from gradsurge.surgery.targets import check_ignore_index
+from gradsurge.surgery.targets import check_flag, check_ignore_index
 
 
 def surgery_softmax(
@@ -48,5 +48,6 @@ def surgery_softmax(
     """
     check_ignore_index(ignore_index)
     rule = SurgeryRule(decline, scale)
-    how = Operation("softmax", rule, check_blend(blend), ignore_index, check=check)
+    checked = check_flag("check", check)
+    how = Operation("softmax", rule, check_blend(blend), ignore_index, check=checked)
     return operate(logits, target, how, mask)

@@ -104,6 +104,13 @@ def softmax_labels(target: Tensor, logits: Tensor, ignore_index: int | None) -> 
     return target, logits.shape[1] == 2 and target.is_floating_point()
 
 
+def check_flag(name: str, value: bool) -> bool:
+    """Return ``value`` if it is True or False; a word such as "no" would count as True."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: expected True or False, got {value!r}")
+    return value
+
+
 def check_ignore_index(ignore_index: int | None) -> None:
     """Raise unless ``ignore_index`` is a whole number or None."""
     whole = isinstance(ignore_index, Integral) and not isinstance(ignore_index, bool)
@@ -138,8 +145,6 @@ def valid_voxels(mask: Tensor | None, logits: Tensor, *, check: bool) -> Tensor 
     if mask is None:
         return None
     mask = _usable(mask, logits, "mask")
-    if check:
-        check_mask(mask)
     if mask.shape == (logits.shape[0], *logits.shape[2:]):
         mask = mask.unsqueeze(1)
     # Not `in`: torch.compile finds no tuple of dynamic sizes in a tuple of them.
@@ -149,6 +154,8 @@ def valid_voxels(mask: Tensor | None, logits: Tensor, *, check: bool) -> Tensor 
             f"mask: for logits {tuple(logits.shape)} expected shape {one_a_voxel} or "
             f"{tuple(logits.shape)}; got {tuple(mask.shape)}"
         )
+    if check:
+        check_mask(mask)
     return mask != 0
 
 

@@ -33,8 +33,10 @@ def check_labels(labels: Tensor, classes: int, ignore_index: int | None = None) 
 
 
 def check_mask(mask: Tensor) -> None:
-    """Raise if a mask has NaN, which would count as a voxel like any other."""
+    """Raise if a mask has NaN, which would count like any other voxel (not within torch.func)."""
     if torch.compiler.is_compiling() or not mask.is_floating_point():
+        return
+    if torch._C._functorch.is_functorch_wrapped_tensor(mask):
         return
     if bool(mask.isnan().any()):
         raise ValueError("mask: expected 0 where a voxel does not count, else 1; got NaN")

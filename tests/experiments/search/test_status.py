@@ -2,7 +2,13 @@ import json
 
 import pytest
 
-from gradsurge.experiments.search import SearchTrial, StudyStatus, open_study, study_status
+from gradsurge.experiments.search import (
+    SearchTrial,
+    StudyStatus,
+    open_study,
+    search_trial,
+    study_status,
+)
 from gradsurge.experiments.search.presence import Worker, present
 from gradsurge.experiments.search.take_up import claim_next
 
@@ -56,6 +62,19 @@ def test_trial_of_a_worker_that_died_here_waits(tmp_path):
     assert seen().state == "waiting"
     # Who does not know the folder, or is on another machine, cannot tell.
     assert seen(folder=None).state == "running"
+
+
+def test_a_worker_that_ends_while_one_looks_is_not_dead(tmp_path, monkeypatch):
+    storage, worker = str(tmp_path / "search.journal"), Worker()
+    study = open_study(storage, "a/dice", [{"a": 1}])
+    chain = claim_next(study, worker, lambda *_: False)
+
+    def ends(*_):
+        study.tell(chain[-1].number, 0.5)
+        return "gone"
+
+    monkeypatch.setattr(search_trial, "whereabouts", ends)
+    assert study_status(storage, folder=tmp_path)[0].counts["done"] == 1
 
 
 def test_nothing_is_said_of_workers_elsewhere(tmp_path):

@@ -22,6 +22,9 @@ def check_loss_options(path: str, loss: str, options: Mapping[str, Any]) -> None
             raise Mistake(
                 f"{path}.{name}", "follows from the store and is not to be given; leave it out"
             )
+    for name, value in options.items():  # in the words of a TOML file
+        if _kinds(loss).get(name) is bool:
+            check_kind(f"{path}.{name}", value, bool)
     problem = _refusal(loss, options)
     for name, value in options.items():
         alone = None if problem is None else _refusal(loss, {name: value})
@@ -29,7 +32,7 @@ def check_loss_options(path: str, loss: str, options: Mapping[str, Any]) -> None
             raise Mistake(f"{path}.{dotted(name)}", alone.removeprefix(f"{name}: "))
     if problem is not None:
         raise Mistake(path, problem)
-    for name, value in options.items():  # losses take any value as true or false
+    for name, value in options.items():
         check_kind(f"{path}.{name}", value, _kinds(loss)[name])
 
 

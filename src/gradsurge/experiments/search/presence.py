@@ -67,7 +67,7 @@ def present(folder: Path | None, worker: Worker) -> Iterator[None]:
 
 
 def whereabouts(folder: Path | None, worker: Mapping[str, Any]) -> Whereabouts:
-    """Tell whether a worker of this machine is still there.
+    """Tell whether a worker of this machine is still there; many may look at the same time.
 
     Other machines may not see its lock, so of their workers nothing is said.
 
@@ -81,8 +81,7 @@ def whereabouts(folder: Path | None, worker: Mapping[str, Any]) -> Whereabouts:
     file = _file(folder, str(worker.get("name")))
     try:
         with file.open("r+") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            file.unlink(missing_ok=True)
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return "gone"
     except BlockingIOError:
@@ -90,6 +89,12 @@ def whereabouts(folder: Path | None, worker: Mapping[str, Any]) -> Whereabouts:
     except OSError:
         return "unknown"
     return "gone"
+
+
+def forget(folder: Path | None, worker: Mapping[str, Any]) -> None:
+    """Remove the file of a worker that is gone."""
+    if folder is not None:
+        _file(folder, str(worker.get("name"))).unlink(missing_ok=True)
 
 
 def is_held(folder: Path) -> bool:

@@ -62,22 +62,27 @@ def read_trials(study: "Study") -> list[SearchTrial]:
 
 
 def watch_trials(study: "Study", folder: Path | None) -> list[SearchTrial]:
-    """Return the trials of a study; those of workers that died on this machine wait again.
+    """Return the trials of a study; those of workers that died on this machine wait.
 
-    To whoever looks they do, though nobody may have come to close them yet.
+    They do for the next worker, who takes them up or, after too many tries, gives them up.
 
     Args:
         study: where.
-        folder: of the search, where workers are known; None where that is not known.
+        folder: of the search, in which all its workers of this machine were started; None if that
+            is not known.
     """
+    attempts = [chain[-1] for chain in by_point(read_attempts(study)).values()]
+    running = [attempt for attempt in attempts if attempt.state == "running"]
+    left = {a.number: a for a in running if whereabouts(folder, a.worker) == "gone"}
+    # Read after that: a worker that came to its end in between has left a result.
     chains = by_point(read_attempts(study)).values()
-    return [_seen_from_here(trial_of(chain), chain[-1], folder) for chain in chains]
+    return [_seen_from_here(trial_of(chain), left.get(chain[-1].number)) for chain in chains]
 
 
-def _seen_from_here(trial: SearchTrial, last: Attempt, folder: Path | None) -> SearchTrial:
-    if trial.state != "running" or whereabouts(folder, last.worker) != "gone":
+def _seen_from_here(trial: SearchTrial, left: Attempt | None) -> SearchTrial:
+    if trial.state != "running" or left is None:
         return trial
-    return replace(trial, state="waiting", worker=None, reason=last.death)
+    return replace(trial, state="waiting", worker=None, reason=left.death)
 
 
 def trial_of(chain: Sequence[Attempt]) -> SearchTrial:

@@ -76,8 +76,8 @@ def study_status(
     Args:
         storage: path of a journal file, or postgresql://user@host/database.
         belonging_to: end of the names of the studies to look at; all if left out.
-        folder: of the search: a trial whose worker died on this machine waits then; without it,
-            it runs until another worker comes.
+        folder: of the search, as workers got it: a trial whose worker died on this machine waits
+            then; without it, it runs until another worker comes.
 
     Raises:
         ValueError: it is no storage, is out of reach, or holds no study.

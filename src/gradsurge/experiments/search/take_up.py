@@ -12,7 +12,7 @@ from gradsurge.experiments.search.attempt import (
     read_attempts,
 )
 from gradsurge.experiments.search.liveness import Silence
-from gradsurge.experiments.search.presence import Worker, whereabouts
+from gradsurge.experiments.search.presence import Worker, forget, whereabouts
 from gradsurge.experiments.search.states import add_next, claim, close, note
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ class Undertaker:
         # Frozen, or cut off from the storage, a worker still holds the lock of its run.
         if self._held(last.index, last.values):
             return True
+        if where == "gone":
+            forget(self._folder, last.worker)
         end = self._end_of(chain)
         if close(self._study, last, end) and end["again"]:
             add_next(self._study, last)

@@ -90,19 +90,24 @@ def for_files(recipe: Recipe, asked: Recipe, folder: Path, made: Reproduction) -
         kept = tuple(name for name in names if name in there or name in part.variants)
         parts[table] = replace(part, variants=kept)
     whole = _tables(plan, replace(asked, tables=parts), records)
-    return Reproduction(whole, records, made.failures)
+    problems = dict.fromkeys((*made.failures, *_case_problems(records)))
+    return Reproduction(whole, records, list(problems))
 
 
 def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -> Reproduction:
     records = plan.kept()
     plan.records.all()  # notes what is no record
     damaged = [("records", problem) for problem in plan.records.problems]
-    cases = [
+    told = [*failures, *damaged, *_case_problems(records)]
+    return Reproduction(_tables(plan, asked, records), records, told)
+
+
+def _case_problems(records: Sequence[Record]) -> list[tuple[str, str]]:
+    return [
         (f"{record.variant} {record.run}, case {case}", problem)
         for record in records
         for case, problem in record.measured.problems
     ]
-    return Reproduction(_tables(plan, asked, records), records, [*failures, *damaged, *cases])
 
 
 def _tables(plan: StudyPlan, asked: Recipe, records: Sequence[Record]) -> list[ResultTable]:

@@ -98,25 +98,25 @@ def dataset_of(folder: Path) -> str | None:
 
 def with_told_title(recipe: Recipe, folder: Path) -> Recipe:
     """Return the recipe of the study in a folder; its title tells of phantoms that stand in."""
-    return replace(recipe, title=_told(recipe.title, _read(folder / STUDY)))
+    phantoms = _read(folder / STUDY).get(_PHANTOMS)
+    if not isinstance(phantoms, str):
+        return recipe
+    return replace(recipe, title=f"{recipe.title} (phantoms {phantoms} in its place)")
 
 
-def title_of(folder: Path, recipe: str) -> str:
-    """Return the same title without the recipe; the recipe's name if nothing in the folder tells.
+def study_title(folder: Path, recipe: str) -> str:
+    """Return what a figure calls the study in a folder; the recipe's name if nothing tells more.
 
     Args:
         folder: of the study.
         recipe: its name.
     """
     found = _read(folder / STUDY)
-    title = found.get("title")
-    known = isinstance(title, str) and found.get("recipe") == recipe
-    return _told(str(title), found) if known else recipe
-
-
-def _told(title: str, study: Mapping[str, Any]) -> str:
-    phantoms = study.get(_PHANTOMS)
-    return f"{title} (phantoms {phantoms} in its place)" if isinstance(phantoms, str) else title
+    if found.get("recipe") != recipe:
+        return recipe
+    title = found.get("title")  # studies of before have none
+    known = title if isinstance(title, str) else recipe
+    return f"{known} on phantoms" if isinstance(found.get(_PHANTOMS), str) else known
 
 
 def _compare(folder: Path, part: str, there: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.recipes.requests import SEED
 from gradsurge.experiments.study.record import RECORDS, Record, read_records
-from gradsurge.experiments.study.study_folder import dataset_of, title_of
+from gradsurge.experiments.study.study_folder import dataset_of, study_title
 
 _WHOLE = "paper"  # the scale of which nobody needs to be told
 
@@ -33,10 +33,14 @@ class StudyRecords:
     dataset: str | None = None
 
     @property
+    def name(self) -> str:
+        """What a program calls the study."""
+        return self._at_scale(self.recipe)
+
+    @property
     def title(self) -> str:
         """What figures call the study."""
-        title = title_of(self.folder, self.recipe)
-        return title if self.scale == _WHOLE else f"{title}, {self.scale} scale"
+        return self._at_scale(study_title(self.folder, self.recipe))
 
     def of(self, variant: str) -> list[Record]:
         """Return the records of a variant, none if it has none."""
@@ -46,6 +50,9 @@ class StudyRecords:
     def variants(self) -> list[str]:
         """Names of the variants that have records."""
         return list(dict.fromkeys(record.variant for record in self.records))
+
+    def _at_scale(self, name: str) -> str:
+        return name if self.scale == _WHOLE else f"{name}, {self.scale} scale"
 
 
 def read_studies(folder: Path) -> tuple[list[StudyRecords], list[str]]:
