@@ -135,6 +135,12 @@ def test_paragraphs_of_lists_stay_in_their_lists(document):
     assert not re.findall(r"\n\n {1,3}\S.*", prose(document))
 
 
+def test_no_line_of_prose_begins_a_point_by_chance(document):
+    # "CE" at the end of a line and "+ Dice" on the next make two points of one.
+    assert not re.findall(r"(?m)^ *\+ .*", prose(document))
+    assert not re.findall(r"(?m)[.:] - \*\*.*", prose(document))
+
+
 def test_extras_that_are_named_exist(document):
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     named = re.findall(r"(?:gradsurge|\.whl|'\.)\[([a-z,]+)\]", document.read_text())
