@@ -1,11 +1,11 @@
 """A recipe done: what is missing is run, then tables are made of records."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradsurge.data import CaseError
-from gradsurge.experiments.recipes import Recipe, TablePart
+from gradsurge.experiments.recipes import Recipe, TablePart, Variant
 from gradsurge.experiments.result_table import ResultTable
 from gradsurge.experiments.study.matrix import Matrix
 from gradsurge.experiments.study.protocol import Protocol
@@ -83,13 +83,11 @@ def for_files(recipe: Recipe, asked: Recipe, folder: Path, made: Reproduction) -
     """
     plan = StudyPlan.of(recipe, Protocol(recipe, list(recipe.tables)), folder)
     records = plan.kept()
-    there = {record.variant for record in records}
-    parts: dict[str, TablePart] = {}
-    for table, part in asked.tables.items():
-        names = [variant.name for variant in recipe.variants_of(table)]
-        kept = tuple(name for name in names if name in there or name in part.variants)
-        parts[table] = replace(part, variants=kept)
-    whole = _tables(plan, replace(asked, tables=parts), records)
+    shown = {record.variant for record in records}.union(
+        *(part.variants for part in asked.tables.values())
+    )
+    rows = _parts(recipe, list(asked.tables), lambda variant: variant.name in shown)
+    whole = _tables(plan, replace(asked, tables=rows), records)
     problems = dict.fromkeys((*made.failures, *_case_problems(records)))
     return Reproduction(whole, records, list(problems))
 
@@ -128,12 +126,7 @@ def with_rows(recipe: Recipe, tables: Sequence[str], losses: Sequence[str]) -> R
     Raises:
         ValueError: a table or loss is not in the recipe, or nothing is left.
     """
-    parts: dict[str, TablePart] = {}
-    for table in tables:
-        rows = recipe.variants_of(table)
-        kept = [v.name for v in rows if not losses or {v.name, v.loss} & set(losses)]
-        if kept:
-            parts[table] = replace(recipe.tables[table], variants=tuple(kept))
+    parts = _parts(recipe, tables, lambda v: not losses or bool({v.name, v.loss} & set(losses)))
     known = {name for v in recipe.variants for name in (v.name, v.loss)}
     for loss in losses:
         if loss not in known:
@@ -145,3 +138,15 @@ def with_rows(recipe: Recipe, tables: Sequence[str], losses: Sequence[str]) -> R
             f"{', '.join(losses)}"
         )
     return replace(recipe, tables=parts)
+
+
+def _parts(
+    recipe: Recipe, tables: Sequence[str], keeps: Callable[[Variant], bool]
+) -> dict[str, TablePart]:
+    """Return the tables with the rows that are kept; those without rows go."""
+    found = {table: [v.name for v in recipe.variants_of(table) if keeps(v)] for table in tables}
+    return {
+        table: replace(recipe.tables[table], variants=tuple(rows))
+        for table, rows in found.items()
+        if rows
+    }
