@@ -193,6 +193,28 @@ def test_shifts_are_pooled_over_cases(results, voxels, monkeypatch):
     assert by_correction["none"]["ece"][1] == pytest.approx(calibration_error(y, p)[0])
 
 
+def test_a_case_that_is_lost_under_one_shift_leaves_the_others_and_the_record(results, monkeypatch):
+    _, store, run, _ = results["merged"]
+    monkeypatch.setattr(shifted_scores, "STRENGTHS", {"noise": (0.3, 0.5)})
+    whole = measure_run(run, store, settings=MeasureSettings(shift=True))
+    first = store.split("test")[0]
+
+    def overflows(image, kind, strength, case, seed):
+        moved = shifted(image, kind, strength, case, seed)
+        return moved * np.float32(np.inf) if (case, strength) == (first, 0.5) else moved
+
+    monkeypatch.setattr(shifted_scores, "shifted", overflows)
+    found = measure_run(run, store, settings=MeasureSettings(shift=True))
+    ((where, why),) = found.problems
+    assert where == f"{first} under noise 0.5"
+    assert "NaN or infinite" in why
+    assert found.cases == whole.cases
+    assert found.pooled == whole.pooled
+    stored = found.to_json()["shift"]["noise"]
+    for correction, scores in whole.to_json()["shift"]["noise"].items():
+        assert stored[correction] == {name: [values[0], None] for name, values in scores.items()}
+
+
 def test_a_lost_raw_label_is_one_cases_problem(resampled, tmp_path):
     raw, store, run = resampled
     shutil.copytree(raw, tmp_path / "raw")

@@ -52,7 +52,8 @@ class Measured:
     Attributes:
         split: which cases.
         cases: their names, those that failed left out.
-        problems: (case, message) of the latter.
+        problems: (case, message) of the latter; (case and shift, message) of what could not be
+            measured under a shift, which then has no number at that strength.
         dimensions: 2 or 3.
         structures: names; with several there is also the row `ALL` of them.
         headline: the structure that stands for all.

@@ -69,7 +69,8 @@ def measure_run(
         )
     shift: ShiftScores = {}
     if settings.shift:
-        shift = shifted_scores(maps, store, tally.cases, settings, exact, on_case)
+        shift, lost = shifted_scores(maps, store, tally.cases, settings, exact, on_case)
+        problems += lost
     return _measured(run, split, tally, shift, problems)
 
 

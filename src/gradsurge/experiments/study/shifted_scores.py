@@ -1,10 +1,12 @@
 """Scores of a run on shifted images, pooled over all cases."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
 from gradsurge.calibration.overlap import dice
+from gradsurge.data import CaseError
 from gradsurge.data.store import Store
 from gradsurge.experiments.evaluation.counting import count_regions
 from gradsurge.experiments.evaluation.scoring import mean_of
@@ -29,7 +31,7 @@ def shifted_scores(
     settings: MeasureSettings,
     exact: bool,
     on_case: Callable[[str], object] = lambda _: None,
-) -> ShiftScores:
+) -> tuple[ShiftScores, list[tuple[str, str]]]:
     """Measure a run on the cases under every shift.
 
     Args:
@@ -39,8 +41,13 @@ def shifted_scores(
         settings: of the measurement.
         exact: as of `RunTally`.
         on_case: called with the name of each case, after every shift of it.
+
+    Returns:
+        The scores, and (case and shift, message) of what could not be measured. A strength that
+        lacks a case has NaN: without it it would be no match for that of other runs.
     """
     found: ShiftScores = {}
+    problems: list[tuple[str, str]] = []
     for kind, strengths in STRENGTHS.items():
         rows: dict[str, dict[str, list[float]]] = {name: {} for name in maps.corrections}
         for strength in strengths:
@@ -48,13 +55,17 @@ def shifted_scores(
             for name in names:
                 image = store.case(name).read_image()
                 moved = shifted(image, kind, strength, name, settings.seed)
-                tally.add(maps.logits(moved), case_voxels(store, name))
+                try:
+                    tally.add(maps.logits(moved), case_voxels(store, name))
+                except CaseError as error:
+                    tally.incomplete = True
+                    problems.append((f"{name} under {kind} {strength:g}", str(error)))
                 on_case(name)
             for correction, scores in tally.scores().items():
                 for name, value in scores.items():
                     rows[correction].setdefault(name, []).append(value)
         found[kind] = rows
-    return found
+    return found, problems
 
 
 class ShiftTally:
@@ -63,7 +74,12 @@ class ShiftTally:
     Args:
         maps: the run at work.
         exact: as of `RunTally`.
+
+    Attributes:
+        incomplete: whether a case is missing; then there are no scores.
     """
+
+    incomplete = False
 
     def __init__(self, maps: RunMaps, exact: bool) -> None:
         self._maps, self._exact = maps, exact
@@ -87,6 +103,12 @@ class ShiftTally:
 
     def scores(self) -> dict[str, dict[str, float]]:
         """Return correction -> score -> value."""
+        if self.incomplete:
+            none = {
+                correction: dict.fromkeys(SHIFT_SCORES, math.nan) for correction in self._pooled
+            }
+            none[NONE] |= dict.fromkeys(self._dice, math.nan)
+            return none
         found = {}
         for correction, tally in self._pooled.items():
             pooled = tally.pooled()["all"][tally.headline]
