@@ -43,6 +43,7 @@ TABLES = (
     *map(str, range(1, 9)),
     "corrections",
     "bias",
+    "cases",
     "budget",
     "schedule",
     "statistics",

@@ -36,8 +36,8 @@ def reproduce(
         option(
             WHAT,
             "NAME",
-            "1 to 8, corrections, bias, budget, schedule, statistics, optimiser, shift, "
-            "volume; repeatable. All that the recipe has if left out.",
+            "1 to 8, corrections, bias, cases, budget, schedule, statistics, optimiser, "
+            "shift, volume; repeatable. All that the recipe has if left out.",
             autocompletion=one_of(*TABLES),
         ),
     ] = None,

@@ -15,6 +15,7 @@ TABLES = (
     *"12345678",
     "corrections",
     "bias",
+    "cases",
     "budget",
     "schedule",
     "statistics",

@@ -7,6 +7,7 @@ from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import ResultTable
 from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.tables.bias import bias_table
+from gradsurge.experiments.study.tables.cases import cases_table
 from gradsurge.experiments.study.tables.corrections import corrections_table
 from gradsurge.experiments.study.tables.lesion_sizes import lesion_sizes_table
 from gradsurge.experiments.study.tables.logits import logits_table
@@ -25,6 +26,7 @@ TABLES: dict[str, Callable[[Sequence[Record], Recipe, str], ResultTable]] = {
     "8": logits_table,
     "corrections": corrections_table,
     "bias": bias_table,
+    "cases": cases_table,
     "budget": corrections_table,
     "schedule": corrections_table,
     "statistics": corrections_table,

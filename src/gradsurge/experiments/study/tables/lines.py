@@ -88,7 +88,7 @@ def _test(line: Line, column: Column, view: View) -> PairedTest | None:
     """Return the test of a cell; None where there is nothing to compare, or no values of cases."""
     if line.base is None or column.better is None:
         return None
-    one, other = (_run_values(side, column.name, view) for side in (line, line.base))
+    one, other = (run_values(side, column.name, view) for side in (line, line.base))
     return paired_test(one, other, column.better) if one and other else None
 
 
@@ -102,7 +102,7 @@ def _is_better(line: Line, column: Column, view: View, values: Sequence[float]) 
     return gap < 0 if column.better == "lower" else gap > 0
 
 
-def _run_values(line: Line, column: str, view: View) -> list[RunValues]:
+def run_values(line: Line, column: str, view: View) -> list[RunValues]:
     """Return the values of all runs of a line; none at all if one run has not kept them."""
     kept = [(r, view.by_case(r, column, line.correction)) for r in line.row.records]
     found = [RunValues.of(r, values) for r, values in kept if values is not None]

@@ -74,7 +74,7 @@ def paired_test(one: Sequence[RunValues], other: Sequence[RunValues], better: Be
         other: runs of the row it is compared with.
         better: which way is better.
     """
-    mine, its = _case_means(one), _case_means(other)
+    mine, its = case_means(one), case_means(other)
     shared = [case for case in mine if case in its]
     if len(shared) >= FEWEST_PAIRS:
         return _test("cases", [(mine[c], its[c]) for c in shared], better)
@@ -97,7 +97,7 @@ def _test(
     return PairedTest(over, len(pairs), p_value, wins)
 
 
-def _case_means(runs: Sequence[RunValues]) -> dict[str, float]:
+def case_means(runs: Sequence[RunValues]) -> dict[str, float]:
     """Return case -> mean over the runs that have a value for it."""
     found: dict[str, list[float]] = {}
     for run in runs:

@@ -3,12 +3,14 @@
 import math
 import statistics
 from collections.abc import Sequence
+from itertools import compress
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Column, ResultTable, TableBlock, TableRow
 from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.tables.captions import told_table
 from gradsurge.experiments.study.tables.corrections import line_key
+from gradsurge.experiments.study.tables.heaviest_case import heaviest_case
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
     RowRecords,
@@ -25,6 +27,7 @@ _CAPTION = (
     "standard deviations over cases (Bland and Altman); error: mean of |estimate - truth|. The "
     "estimate is the sum of the probabilities, or the volume of the run's own mask."
 )
+_ABOUT_HEAVIEST = "The case that is left out below holds more of the NLL than any other."
 
 
 def agreement(estimates: Sequence[Number], truth: Sequence[Number]) -> dict[str, Number]:
@@ -55,6 +58,8 @@ def agreement(estimates: Sequence[Number], truth: Sequence[Number]) -> dict[str,
 def volume_table(records: Sequence[Record], recipe: Recipe, table: str = "volume") -> ResultTable:
     """Return a block a structure, a line for each variant and way to estimate its volume.
 
+    Then the same without the heaviest case, which alone can make a bias or hide one.
+
     Raises:
         ValueError: the recipe has no such table.
     """
@@ -63,6 +68,8 @@ def volume_table(records: Sequence[Record], recipe: Recipe, table: str = "volume
     structures = [] if first is None else list(first.measured.structures)
     dimensions = 3 if first is None else first.measured.dimensions
     unit = volume_unit(dimensions, recipe.data.dataset)
+    heaviest = heaviest_case(rows)
+    left_out = [None] if heaviest is None else [None, heaviest.case]
     return told_table(
         recipe,
         rows,
@@ -70,10 +77,11 @@ def volume_table(records: Sequence[Record], recipe: Recipe, table: str = "volume
         title="Volumes",
         columns=_columns(unit),
         blocks=[
-            TableBlock(name if len(structures) > 1 else recipe.title, _lines(rows, name, unit))
+            _block(rows, name, unit, recipe.title if len(structures) < 2 else name, case)
+            for case in left_out
             for name in structures or [""]
         ],
-        words=[_CAPTION],
+        words=[_CAPTION, "" if heaviest is None else _ABOUT_HEAVIEST],
     )
 
 
@@ -87,16 +95,19 @@ def _columns(unit: str) -> tuple[Column, ...]:
     )
 
 
-def _lines(rows: Sequence[RowRecords], structure: str, unit: str) -> list[TableRow]:
-    return [
-        _line(row, structure, how, unit)
+def _block(
+    rows: Sequence[RowRecords], structure: str, unit: str, title: str, without: str | None
+) -> TableBlock:
+    lines = [
+        _line(row, structure, how, unit, without)
         for row in rows
         for how in ([*row.corrections, MASK] if row.records else [MASK])
     ]
+    return TableBlock(title if without is None else f"{title}: without {without}", lines)
 
 
-def _line(row: RowRecords, structure: str, how: str, unit: str) -> TableRow:
-    found = [_agreement(record, structure, how) for record in row.records]
+def _line(row: RowRecords, structure: str, how: str, unit: str, without: str | None) -> TableRow:
+    found = [_agreement(record, structure, how, without) for record in row.records]
     cells = {}
     for column in _columns(unit):
         values = [value for one in found if (value := one.get(column.name)) is not None]
@@ -105,9 +116,10 @@ def _line(row: RowRecords, structure: str, how: str, unit: str) -> TableRow:
     return TableRow(line_key(row.variant.name, how), title, cells, group_of(row.variant))
 
 
-def _agreement(record: Record, structure: str, how: str) -> dict[str, Number]:
+def _agreement(record: Record, structure: str, how: str, without: str | None) -> dict[str, Number]:
     volumes = record.measured.volumes.get(structure)
     if volumes is None:
         return {}
     estimates = volumes["own"] if how == MASK else volumes["expected"][how]
-    return agreement(estimates, volumes["true"])
+    kept = [case != without for case in record.measured.cases]
+    return agreement(list(compress(estimates, kept)), list(compress(volumes["true"], kept)))

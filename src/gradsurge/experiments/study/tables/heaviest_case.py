@@ -1,0 +1,46 @@
+"""The case that weighs most in the NLL of a study."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradsurge.experiments.study.tables.profile_scores import by_case
+from gradsurge.experiments.study.tables.significance import RunValues, case_means
+from gradsurge.experiments.study.tables.table_rows import RowRecords
+
+
+@dataclass(frozen=True)
+class HeaviestCase:
+    """A case, and how much of the NLL it holds.
+
+    Attributes:
+        case: its name.
+        least, most: its share in the sum over cases of a row's mean NLL, of the row in which it
+            weighs least, and most.
+    """
+
+    case: str
+    least: float
+    most: float
+
+
+def heaviest_case(rows: Sequence[RowRecords]) -> HeaviestCase | None:
+    """Return the case with the largest share of the NLL on average over the rows.
+
+    Probabilities are those of each loss as it is. None where no row has two cases.
+    """
+    shares = [found for row in rows if len(found := _shares(row)) > 1]
+    cases = dict.fromkeys(case for row in shares for case in row)
+    if not cases:
+        return None
+    of_case = {case: [row.get(case, 0.0) for row in shares] for case in cases}
+    heaviest = max(of_case, key=lambda case: math.fsum(of_case[case]))
+    return HeaviestCase(heaviest, min(of_case[heaviest]), max(of_case[heaviest]))
+
+
+def _shares(row: RowRecords) -> dict[str, float]:
+    """Return case -> share of the row's NLL, averaged over its runs; nothing if there is none."""
+    kept = ((record, by_case(record, "nll", "foreground")) for record in row.records)
+    means = case_means([RunValues.of(r, values) for r, values in kept if values is not None])
+    total = math.fsum(means.values())
+    return {case: value / total for case, value in means.items()} if total > 0 else {}
