@@ -70,6 +70,9 @@ def test_without_data_the_published_table_is_printed(run, tmp_path):
     one_line(result, 1, "kits: no data; give --data RAW or --store STORE", "Get the data from")
     assert "0.0580" in result.stdout
     assert list(tmp_path.iterdir()) == []
+    for_machines = run("kits", "--losses", "dice,dice-surgery", "--table", 2, "--json")
+    one_line(for_machines, 1, "kits: no data")
+    assert for_machines.stdout == ""
 
 
 @pytest.mark.parametrize(("words", "jobs"), [(("--data", "raw"), 0), (("--store", "x"), 1)])

@@ -16,6 +16,8 @@ from gradsurge.data.datasets.phantom_set import PhantomSet
 from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.runs import open_run
 from gradsurge.experiments.search import open_study, select, study_status
+from gradsurge.experiments.search.presence import Worker, present
+from gradsurge.experiments.search.take_up import claim_next
 from gradsurge.training.fabric import ranks_of
 from tests.experiments.search.tiny import RECIPE, STEPS, wait_for, write_recipe
 
@@ -72,6 +74,16 @@ def test_a_search_from_its_first_trial_to_its_status(run, recipe, store, tmp_pat
         f"runs/dice-surgery/trial_{i:03d}" for i in range(2)
     ]
     assert run("search", "status", out, "--watch").stdout == table.stdout
+
+
+def test_a_journal_elsewhere_calls_no_worker_dead(run, tmp_path):
+    storage, worker = tmp_path / "journals" / "shared.journal", Worker()
+    storage.parent.mkdir()
+    study = open_study(str(storage), "a/dice", [{"a": 1}])
+    with present(tmp_path / "study", worker):  # locks are in the study's folder
+        claim_next(study, worker, lambda *_: False)
+        found = run("search", "status", "--storage", storage)
+    assert "a/dice: 1 running" in found.stdout
 
 
 def test_a_trial_that_fails_is_told(run, recipe, store, tmp_path):

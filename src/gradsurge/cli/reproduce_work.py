@@ -55,7 +55,8 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
     try:
         found = _run(typed, recipe, asked, out, overview)
     except NoData as error:
-        print_published(asked)
+        if not typed["as_json"]:
+            print_published(asked)
         _write(recipe, asked, out)
         fail(error)
     except (StudyStopped, KeyboardInterrupt):

@@ -39,8 +39,10 @@ def _read(folder: Path | None, storage: str | None) -> list["StudyStatus"]:
     from gradsurge.experiments.search.folder_mark import name_ending
 
     if folder is None:
-        journal = None if is_database(storage or "") else Path(storage or "")
-        return study_status(storage or "", folder=journal and journal.parent)
+        # Only of a folder's own journal is it known where the workers' locks are.
+        beside = None if is_database(storage or "") else Path(storage or "").parent
+        own = beside is not None and Path(journal_of(beside)) == Path(storage or "")
+        return study_status(storage or "", folder=beside if own else None)
     if storage is None:
         return study_status(journal_of(folder), folder=folder)
     return study_status(storage, name_ending(folder, storage), folder)

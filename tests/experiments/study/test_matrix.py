@@ -18,7 +18,9 @@ from gradsurge.experiments.search import (
 )
 from gradsurge.experiments.study import (
     Protocol,
+    Reproduction,
     StudyStopped,
+    for_files,
     overview_of,
     read_records,
     reproduce,
@@ -327,6 +329,10 @@ def test_failed_tries_of_a_study_from_elsewhere_are_told(unbroken, tmp_path):
     assert not told.trained
     asked = Protocol(only(small, "dice"), ["1"])
     assert overview_of(small, asked, tmp_path).complete  # nothing of it can be done here
+    (failure,) = tables_from_records(small, only(small, "dice"), tmp_path).failures
+    assert failure == ("dice lr0.01_tried", "its training failed when it was tried")
+    whole = for_files(small, only(small, "dice-surgery"), tmp_path, Reproduction([], [], []))
+    assert failure in whole.failures  # whatever was asked for: the rows are all there
     for trained in (["dice learning_rate 0.003, seed 1"], []):  # a second seed, and then no more
         told = Told()
         reproduce(tiny_site(recipe, tmp_path, told, folder / "store"), only(recipe, "dice"))
@@ -387,6 +393,8 @@ def test_a_random_search_keeps_its_best(unbroken, tmp_path):
     assert follower.point["training.learning_rate"] == kept[0].point["training.learning_rate"]
     assert follower.run == kept[0].run
     assert len(list((tmp_path / "out" / "runs" / "dice-surgery").iterdir())) == 3
+    assert len(told.trained) == 3 + 1  # what is only measured counts as no training
+    assert len(told.measured) == 2 + 1
     overview = overview_of(recipe, Protocol(with_rows(recipe, ["1"], ["dice"]), ["1"]), tmp_path)
     (dice,) = overview.variants
     assert (dice.tries, dice.runs, dice.missing_steps) == (3, 2, 12)

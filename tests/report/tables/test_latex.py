@@ -126,6 +126,7 @@ def test_any_text_leaves_the_structure_alone(text):
 
 
 def test_signs_with_a_meaning_are_escaped():
+    assert latex_text("a--b---c-d") == "a-{}-b-{}-{}-c-d"  # hyphens, no dashes
     assert latex_text(r"50 % a_b & #1 $ {x} ~ ^ \ ±2 <3> --n") == (
         r"50 \% a\_b \& \#1 \$ \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{} "
         r"$\pm$2 $<$3$>$ -{}-n"

@@ -148,7 +148,9 @@ class Matrix:
         chosen = digest({"runs": [dict(run.point) for run in runs]})
         name = site.study(f"{study_name(site.recipe, variant)}/runs-{chosen}")
         points = [dict(run.point) for run in wanted]
-        work = self._searches.work(name, points, finals, finals.held, variant.name, finals.kept)
+        work = self._searches.work(
+            name, points, finals, finals.held, variant.name, finals.is_trained
+        )
         trials = work[:number]
         left = sum(trial.state in ("waiting", "running") for trial in trials)
         for trial in trials:

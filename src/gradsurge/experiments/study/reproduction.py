@@ -88,7 +88,8 @@ def for_files(recipe: Recipe, asked: Recipe, folder: Path, made: Reproduction) -
     )
     rows = _parts(recipe, list(asked.tables), lambda variant: variant.name in shown)
     whole = _tables(plan, replace(asked, tables=rows), records)
-    problems = dict.fromkeys((*made.failures, *_case_problems(records)))
+    told = _with_failed_points(plan, made.failures)
+    problems = dict.fromkeys((*told, *_case_problems(records)))
     return Reproduction(whole, records, list(problems))
 
 
@@ -96,8 +97,24 @@ def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -
     records = plan.kept()
     plan.records.all()  # notes what is no record
     damaged = [("records", problem) for problem in plan.records.problems]
-    told = [*failures, *damaged, *_case_problems(records)]
+    told = [*_with_failed_points(plan, failures), *damaged, *_case_problems(records)]
     return Reproduction(_tables(plan, asked, records), records, told)
+
+
+def _with_failed_points(
+    plan: StudyPlan, failures: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return failures, and points that failed as records tell, if nobody has tried them again."""
+    protocol, told = plan.protocol, {name for name, _ in failures}
+    searched = {v.name: v for v in map(protocol.searched, protocol.measured())}
+    points = [
+        f"{variant.name} {protocol.try_name(index, known.tried[index].point)}"
+        for variant in searched.values()
+        if (known := plan.selection(variant)) is not None
+        for index in known.failed
+    ]
+    more = [(name, "its training failed when it was tried") for name in points if name not in told]
+    return [*failures, *more]
 
 
 def _case_problems(records: Sequence[Record]) -> list[tuple[str, str]]:

@@ -81,7 +81,7 @@ class Searches:
         train: Train,
         held: Held,
         title: str,
-        kept: Callable[[int], bool] = lambda _: False,
+        is_trained: Callable[[int], bool] = lambda _: False,
     ) -> list[SearchTrial]:
         """Train what waits in a study, and return how its trials stand.
 
@@ -91,7 +91,7 @@ class Searches:
             train: trains one.
             held: tells whether somebody works in its folder.
             title: what a user sees of it.
-            kept: tells whether there is nothing to train, so nothing to tell.
+            is_trained: tells whether there is nothing to train, so nothing to tell.
 
         Raises:
             StudyStopped: a signal came.
@@ -108,7 +108,7 @@ class Searches:
             held=held,
             pulse=site.pulse,
             settings=site.behaviour,
-            watcher=_Told(site.watcher, title, kept),
+            watcher=_Told(site.watcher, title, is_trained),
         )
         if end.reason == "interrupted":
             raise StudyStopped(title)
@@ -118,11 +118,13 @@ class Searches:
 class _Told(WorkerWatcher):
     """Passes on what a worker tells."""
 
-    def __init__(self, watcher: StudyWatcher, title: str, kept: Callable[[int], bool]) -> None:
-        self._watcher, self._title, self._kept = watcher, title, kept
+    def __init__(
+        self, watcher: StudyWatcher, title: str, is_trained: Callable[[int], bool]
+    ) -> None:
+        self._watcher, self._title, self._is_trained = watcher, title, is_trained
 
     def claimed(self, trial: SearchTrial) -> None:
-        if self._kept(trial.index):
+        if self._is_trained(trial.index):
             return
         parts = (f"{name.rpartition('.')[2]} {_short(v)}" for name, v in trial.point.items())
         self._watcher.training(f"{self._title} {', '.join(parts)}".rstrip())

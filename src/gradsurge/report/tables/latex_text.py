@@ -18,7 +18,6 @@ _SIGNS = {
     "^": r"\textasciicircum{}",
     '"': "''",
     "`": r"\textasciigrave{}",
-    "--": "-{}-",  # no dash: the options of a command
     "[": "{[}",  # after the end of a row it would begin an option, and * belong to it
     "*": "{*}",
     "<": r"$<$",
@@ -46,7 +45,8 @@ _SIGNS = {
     "σ": r"$\sigma$",
     "τ": r"$\tau$",
 }
-_PATTERN = re.compile("|".join(map(re.escape, _SIGNS)))
+_HYPHEN, _APART = "-(?=-)", "-{}"  # no dash: the options of a command
+_PATTERN = re.compile("|".join((_HYPHEN, *map(re.escape, _SIGNS))))
 
 
 def latex_text(text: str) -> str:
@@ -57,4 +57,4 @@ def latex_text(text: str) -> str:
     >>> print(latex_text("50 % of lr_0.1 & ±3"))
     50 \% of lr\_0.1 \& $\pm$3
     """
-    return _PATTERN.sub(lambda found: _SIGNS[found[0]], one_line(text))
+    return _PATTERN.sub(lambda found: _SIGNS.get(found[0], _APART), one_line(text))

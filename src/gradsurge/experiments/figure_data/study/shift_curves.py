@@ -68,7 +68,13 @@ def _band(line: Line, kind: str, score: str) -> Band | None:
             return []
         return [_unshifted(record, correction, score), *shifted]
 
-    return band_of([record for record in line.records if values(record)], values)
+    records = [record for record in line.records if values(record)]
+    # A run may have lost a case under a shift: as in the table, its line has no number there.
+    whole = [None not in step for step in zip(*map(values, records), strict=True)]
+    return band_of(
+        records,
+        lambda r: [v if all_have else None for v, all_have in zip(values(r), whole, strict=True)],
+    )
 
 
 def _unshifted(record: Record, correction: str, score: str) -> float | None:

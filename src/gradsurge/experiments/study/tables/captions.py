@@ -53,6 +53,16 @@ def told_table(
 
 
 def about_cases(rows: Sequence[RowRecords]) -> str:
+    """Return how many cases were measured, and what scores of several structures are."""
+    told = number_of_cases(rows)
+    structures = next((r.measured.structures for row in rows for r in row.records), [])
+    if len(structures) < 2:
+        return told
+    listed = " and ".join(structures)
+    return f"{told} Scores are means over {listed}; the NLL of exclusive classes is joint."
+
+
+def number_of_cases(rows: Sequence[RowRecords]) -> str:
     """Return how many cases were measured, in words.
 
     Fewer in one run than in another are told: their means are of other cases.
@@ -64,28 +74,28 @@ def about_cases(rows: Sequence[RowRecords]) -> str:
     measured = records[0].measured
     count = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
     where = _VOXELS.get(measured.likelihood, "")
-    told = f"{count} {measured.split} {_KINDS.get(measured.dimensions, 'cases')}{where}."
-    if len(measured.structures) == 1:
-        return told
-    listed = " and ".join(measured.structures)
-    return f"{told} Scores are means over {listed}; the NLL of exclusive classes is joint."
+    return f"{count} {measured.split} {_KINDS.get(measured.dimensions, 'cases')}{where}."
 
 
 def about_runs(recipe: Recipe, rows: Sequence[RowRecords]) -> str:
     """Return which runs the numbers are of, in words."""
     search = recipe.search
     kept = [row for row in rows if row.variant.point_of is None]
+    others = sorted({row.variant.point_of for row in rows if row.variant.point_of is not None})
     if search.kind == "random" and kept:
         which = "the best" if search.keep == 1 else f"the {search.keep} best"
         text = f"{which} of {search.trials} runs by validation Dice."
-        return f"{_MEAN} over {text}" if search.keep > 1 else f"{text[0].upper()}{text[1:]}"
+        text = f"{_MEAN} over {text}" if search.keep > 1 else f"{text[0].upper()}{text[1:]}"
+        return (
+            f"{text} Rows at the best point of {', '.join(others)}: by seeds." if others else text
+        )
     # What is there, not what is wanted: a study may be on its way.
     there = {len(row.records) for row in rows if row.records}
     numbers = sorted(there or {runs_wanted(recipe, row.variant) for row in rows})
     seeds = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
     several = f"{_MEAN} over {seeds} seeds" if numbers[-1] > 1 else "One run a row"
-    chosen = ", at the point that was best by validation Dice" if search.space else ""
-    others = sorted({row.variant.point_of for row in rows if row.variant.point_of is not None})
+    searched = any(recipe.space_of(row.variant) for row in rows)
+    chosen = ", at the point that was best by validation Dice" if searched else ""
     beside = f" (some rows at that of {', '.join(others)})" if chosen and others and kept else ""
     beside = f" for {', '.join(others)}" if chosen and others and not kept else beside
     return f"{several}{chosen}{beside}."

@@ -1,5 +1,6 @@
 """Tables 1, 2, 3, 4, 5 and 7: scores of each loss beside the published ones."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gradsurge.experiments.published import published_table
@@ -83,7 +84,11 @@ def published_notes(recipe: Recipe, table: str) -> list[str]:
 
 
 def _lines(rows: Sequence[RowRecords], table: str) -> list[Line]:
-    plain = {row.variant.name: Line(_key(row, table), row.variant.title, row) for row in rows}
+    keys = _keys(rows, table)
+    plain = {
+        row.variant.name: Line(key, row.variant.title, row)
+        for row, key in zip(rows, keys, strict=True)
+    }
     found = []
     for row in rows:
         base = base_of(row, rows) if table != ABLATION else None
@@ -94,7 +99,14 @@ def _lines(rows: Sequence[RowRecords], table: str) -> list[Line]:
     return found
 
 
-def _key(row: RowRecords, table: str) -> str:
-    """Return the key of the published row: the variant's name; of the ablation "n20" alone."""
-    name = row.variant.name
-    return name.partition(".")[2] or name if table == ABLATION else name
+def _keys(rows: Sequence[RowRecords], table: str) -> list[str]:
+    """Return the keys of the published rows: names of variants; of the ablation "n20" alone.
+
+    The paper's ablation is of one loss: where several have the same exponent, none is its row.
+    """
+    names = [row.variant.name for row in rows]
+    if table != ABLATION:
+        return names
+    short = [name.partition(".")[2] or name for name in names]
+    number = Counter(short)
+    return [key if number[key] == 1 else name for name, key in zip(names, short, strict=True)]

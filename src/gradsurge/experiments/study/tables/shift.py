@@ -18,9 +18,9 @@ from gradsurge.experiments.study.tables.corrections import correction_lines
 from gradsurge.experiments.study.tables.lines import Line
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
-    cell_of,
     group_of,
     rows_of,
+    whole_cell,
 )
 
 DICE = "dice"
@@ -45,7 +45,8 @@ _CAPTION = (
     "The networks were trained on images as they are. ECE and NLL: of the foreground's "
     "probability, all voxels of all cases pooled, 15 bins; lower is better. DSC: of p > 1/2, or of "
     "the likeliest class, raw, averaged over cases; higher is better, and no correction changes "
-    "it. Temperature: fitted on unshifted validation cases."
+    "it. Temperature: fitted on unshifted validation cases. Where a run lost a case under a shift, "
+    "its row has no number."
 )
 
 
@@ -81,7 +82,7 @@ def _block(lines: Sequence[Line], kind: str, score: str) -> TableBlock:
 
 def _row(line: Line, kind: str, score: str) -> TableRow:
     cells = {
-        column.name: cell_of(line.row.values(_number, line.correction, kind, score, k))
+        column.name: whole_cell(line.row, _number, line.correction, kind, score, k)
         for k, column in enumerate(COLUMNS)
     }
     base = None if line.base is None else line.base.key

@@ -84,6 +84,16 @@ def cell_of(values: Sequence[float], *, star: bool = False, scale: float = 1.0) 
     return Cell(math.fsum(scaled) / len(scaled), deviation, star)
 
 
+def whole_cell(row: RowRecords, number: Callable[..., Number], *arguments: Any) -> Cell:
+    """Return the cell of a row's runs; none if one of them lacks the number.
+
+    For numbers that a run may have lost with a case: a mean of the others is of other runs than
+    its neighbours, and nothing would tell.
+    """
+    values = row.values(number, *arguments)
+    return cell_of(values if len(values) == len(row.records) else [])
+
+
 def missing_notes(rows: Sequence[RowRecords], recipe: Recipe) -> list[str]:
     """Return a line for each row that has fewer runs than the recipe asks for."""
     notes = []

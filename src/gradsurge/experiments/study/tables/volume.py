@@ -8,7 +8,7 @@ from itertools import compress
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Column, ResultTable, TableBlock, TableRow
 from gradsurge.experiments.study.record import Record
-from gradsurge.experiments.study.tables.captions import told_table
+from gradsurge.experiments.study.tables.captions import number_of_cases, told_table
 from gradsurge.experiments.study.tables.corrections import line_key
 from gradsurge.experiments.study.tables.heaviest_case import heaviest_case
 from gradsurge.experiments.study.tables.table_rows import (
@@ -82,6 +82,7 @@ def volume_table(records: Sequence[Record], recipe: Recipe, table: str = "volume
             for name in structures or [""]
         ],
         words=[_CAPTION, "" if heaviest is None else _ABOUT_HEAVIEST],
+        cases=number_of_cases(rows),
     )
 
 
