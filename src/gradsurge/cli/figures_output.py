@@ -27,7 +27,7 @@ def print_figures(
             "figures": {name: [str(file) for file in of_one] for name, of_one in files.items()},
             "numbers": dict(numbers),
         }
-        typer.echo(json.dumps(content, indent=2))
+        typer.echo(json.dumps(content, indent=2, allow_nan=False))
         return
     for of_one in files.values():
         for file in of_one:

@@ -35,10 +35,10 @@ def show(
         raise typer.BadParameter(f"--out: expected a name that ends in .png or .pdf, got {file}")
     check_directory(file.parent)
     with progress_bar("reading", total=2) as (bar, task):
-        from gradsurge.experiments.runs.history import read_history
+        from gradsurge.experiments.runs.history import read_histories
 
         with mistakes_in_one_line():
-            found = [read_history(run) for run in runs]
+            found = read_histories(runs)
         bar.update(task, description="drawing", advance=1)
         from gradsurge.report.figures import training_curves
 

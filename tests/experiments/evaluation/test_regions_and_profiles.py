@@ -119,6 +119,23 @@ def test_lesions_and_surfaces_of_the_cases(tmp_path):
         assert 0 < scores["hd95"] < 40
 
 
+@pytest.mark.parametrize("bins", [3, 20])
+def test_the_ece_of_lesions_has_the_bins_that_are_asked_for(tmp_path, bins):
+    written = folders.binary_folder(tmp_path, cases=1)
+    summary = folders.measure(tmp_path, bins=bins).models["model"].lesions["foreground"]
+    ((p, y),) = written.values()
+    found, number = components(y, np.ones((3, 3, 3)))
+    expected = []
+    for k in range(1, number + 1):
+        inside = p[found == k].astype(np.float64)
+        sure, right = np.maximum(inside, 1 - inside), inside > 0.5
+        place = np.ceil(sure * bins)
+        gaps = [abs((sure - right)[place == b].sum()) for b in range(bins + 1)]
+        expected.append(sum(gaps) / len(inside))
+    shown = [lesion.top_label_ece for lesion in summary.lesions]
+    assert sorted(shown) == pytest.approx(sorted(expected))
+
+
 def test_an_empty_mask_scores_nothing_and_breaks_nothing(tmp_path):
     folders.binary_folder(tmp_path, cases=2)
     for case, share in (("case0", 0.0), ("case1", 0.5)):

@@ -77,6 +77,13 @@ def test_runs_of_one_loss_are_told_apart_by_their_folders(volumes, tmp_path):
     copy = open_on(volumes.store, tmp_path / "copy")
     (row,) = compare_maps([volumes.dice, copy], volumes.store.splits["test"][:1])
     assert [name.run for name in row.maps] == ["dice", "copy"]
+    (tmp_path / "other" / "dice").mkdir(parents=True)
+    for file in volumes.dice.run.folder.iterdir():
+        (tmp_path / "other" / "dice" / file.name).symlink_to(file)
+    namesake = open_on(volumes.store, tmp_path / "other" / "dice")
+    (row,) = compare_maps([volumes.dice, namesake], volumes.store.splits["test"][:1])
+    own = volumes.dice.run.folder.resolve().parent.name
+    assert [name.run for name in row.maps] == [f"{own}/dice", "other/dice"]
     with pytest.raises(ValueError, match="given twice"):
         compare_maps([volumes.dice, open_on(volumes.store, twin)])
 

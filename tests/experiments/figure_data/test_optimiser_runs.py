@@ -49,6 +49,13 @@ def test_runs_by_name(study):
     assert run.config.loss == "ce"
 
 
+def test_runs_of_one_name_are_told_apart(study):
+    runs = [next((study / "runs" / variant).iterdir()) for variant in ("ce", "dice")]
+    assert len({run.name for run in runs}) == 1
+    found = runs_to_compare(runs)
+    assert [run.name for run in found] == [f"{run.parent.name}/{run.name}" for run in runs]
+
+
 def test_a_study_with_one_optimiser(study, tmp_path):
     (tmp_path / "study.json").write_text("{}")
     with pytest.raises(ValueError, match="no loss was trained with two optimisers there"):

@@ -1,9 +1,12 @@
 """Figures 2, 3 and 7: marks, panels and numbers as the data have them."""
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Ellipse, Rectangle
 
 from gradsurge.experiments.figure_data.confident_errors import Mark
@@ -132,3 +135,90 @@ def test_numbers_of_the_maps():
         "case_$1$: mean |y - p| where the first is surely wrong, Dice": 0.95,
         "case_$1$: mean |y - p| where the first is surely wrong, Dice surgery corrected": 0.6,
     }
+
+
+SEEDS = [MapName(f"lesions_dice_learning_rate_0.01_seed{k}", "dice", "none") for k in range(2)]
+MANY = [
+    MapName("", loss, "none")
+    for loss in ("dice", "dice-surgery", "ce+dice", "ce+dice-surgery", "tversky", "tversky-surgery")
+]
+
+
+def compared(maps, **options):
+    return ComparedMaps(shown(**options), maps, dict.fromkeys(maps, 0.5))
+
+
+def constant(value):
+    return np.full((60, 80), value, np.float32)
+
+
+def test_long_names_of_runs_are_not_mixed():
+    row = compared(dict(zip(SEEDS, (constant(0.99), constant(0.3)), strict=True)))
+    found = compared_maps.numbers([row])
+    assert [name.rpartition(" ")[2] for name in found] == [name.run for name in SEEDS]
+    figure = compared_maps.draw_whole([row])
+    headline = " ".join(figure.get_suptitle().split())
+    assert headline.endswith(f"Dice {SEEDS[0].run} 0 %, Dice {SEEDS[1].run} 100 %")
+    titles = [axis.get_title() for axis in figure.axes[2:4]]
+    assert len(set(titles)) == 2
+
+
+def test_a_map_without_anything_to_see_is_no_nan():
+    maps = dict(zip(SEEDS, (constant(0.01), constant(0.3)), strict=True))
+    figure = compared_maps.draw_whole([compared(maps)])
+    assert "nan" not in figure.get_suptitle()
+    assert f"{SEEDS[0].run} has none" in " ".join(figure.get_suptitle().split())
+    half = dict(zip(SEEDS, (constant(0.3), constant(0.3)), strict=True))
+    both = compared_maps.draw_whole([compared(maps), compared(half)])
+    assert f"{SEEDS[0].run} 100 %" in " ".join(both.get_suptitle().split())
+
+
+def spans(figure):
+    """Return how far each text of a figure reaches, as shares of its size."""
+    FigureCanvasAgg(figure).draw()
+    size = figure.bbox.size
+    texts = [figure._suptitle, *(axis.yaxis.label for axis in figure.axes)]
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    return np.array([[box.x0, box.y0, box.x1, box.y1] for box in boxes]) / np.tile(size, 2)
+
+
+def test_words_stay_inside_the_picture():
+    long = replace(
+        shown(),
+        case="BraTS-MET-00012-000 äöü",
+        structure="enhancing tumour",
+        cut=Slice(2, 100, 155, 1.0),
+    )
+    data = replace(gradients(), loss="tversky-surgery", shown=long)
+    maps = {name: constant(0.3) for name in MANY}
+    row = ComparedMaps(long, maps, dict.fromkeys(maps, 0.5))
+    seeds = ComparedMaps(long, {n: constant(0.3) for n in SEEDS}, dict.fromkeys(SEEDS, 0.5))
+    for figure in (
+        logit_gradients.draw(data),
+        compared_maps.draw_whole([row] * 2),
+        compared_maps.draw_zoomed([row] * 2),
+        compared_maps.draw_zoomed([seeds] * 3),
+    ):
+        reach = spans(figure)
+        assert reach.min() >= 0
+        assert reach.max() <= 1
+    assert "0.9" in logit_gradients.draw(data).get_suptitle()
+
+
+def test_names_in_rows_and_columns_do_not_meet():
+    many = [MapName(f"runs_of_a_long_study_number_{k}", "dice", "none") for k in range(5)]
+    long = replace(shown(), case="lesions-2d_seed0_00019_of_a_long_list")
+    row = ComparedMaps(long, {n: constant(0.3) for n in many}, dict.fromkeys(many, 0.5))
+    figure = compared_maps.draw_zoomed([row] * 3)
+    FigureCanvasAgg(figure).draw()
+    grid = np.array(figure.axes[:21]).reshape(3, 7)
+    titles = [axis.title.get_window_extent() for axis in grid[0]]
+    assert all(a.x1 < b.x0 for a, b in pairwise(titles))
+    places = [axis.yaxis.label.get_window_extent() for axis in grid[:, 0]]
+    assert all(a.y0 > b.y1 for a, b in pairwise(places))
+
+
+def test_numbers_of_gradients_without_a_confident_error_are_left_out():
+    data = gradients()
+    data.at_confident_errors.update(dict.fromkeys(LOSSES, math.nan))
+    assert logit_gradients.numbers(data) == {}

@@ -109,7 +109,9 @@ def _measure(task: CaseTask, read: ReadCase, settings: Settings) -> CaseResult:
         p, truth, mask = found.probabilities[k], found.labels[k], masks[k]
         result.overlap[name] = _overlap(mask, truth, found.spacing, settings)
         if settings.lesions:
-            result.lesions[name] = find_lesions(p, truth, mask, found.spacing, case=task.case)
+            result.lesions[name] = find_lesions(
+                p, truth, mask, found.spacing, case=task.case, bins=settings.bins
+            )
     result.logits = logit_sums(found)
     return result
 

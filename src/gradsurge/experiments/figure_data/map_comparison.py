@@ -21,6 +21,7 @@ from gradsurge.experiments.figure_data.interesting_cases import (
 from gradsurge.experiments.figure_data.network_on_store import NetworkOnStore
 from gradsurge.experiments.figure_data.shown_case import ShownCase, show_case
 from gradsurge.experiments.runs.corrections import NONE
+from gradsurge.experiments.runs.distinct_names import distinct_names
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class MapName:
     """What stands above a map.
 
     Attributes:
-        run: the name of the run's folder, where the loss alone does not tell runs apart; or empty.
+        run: the name of the run's folder (`distinct_names`), where the loss alone does not tell
+            runs apart; or empty.
         loss: of its training.
         correction: of the probabilities; "none" for none.
     """
@@ -78,9 +80,9 @@ def compare_maps(
     """
     if not networks:
         raise ValueError("networks: expected at least one run, got none")
-    names = dict(zip(map_names(networks, correction), networks, strict=True))
-    if len(names) < len(networks):
+    if len({network.run.folder.resolve() for network in networks}) < len(networks):
         raise ValueError("runs: the same run was given twice; name each once")
+    names = dict(zip(map_names(networks, correction), networks, strict=True))
     first, store = networks[0], networks[0].store
     chosen = cases_to_look_at(store, cases)
     if not cases and len(chosen) > number:
@@ -95,13 +97,14 @@ def compare_maps(
 def map_names(networks: Sequence[NetworkOnStore], correction: str) -> list[MapName]:
     """Return what tells the runs apart: the loss, and the folder where losses are alike."""
     losses = Counter(network.run.config.loss for network in networks)
+    folders = distinct_names([network.run.folder for network in networks])
     return [
         MapName(
-            run=n.name if losses[n.run.config.loss] > 1 else "",
+            run=folder if losses[n.run.config.loss] > 1 else "",
             loss=n.run.config.loss,
             correction=n.correction_name(correction),
         )
-        for n in networks
+        for n, folder in zip(networks, folders, strict=True)
     ]
 
 

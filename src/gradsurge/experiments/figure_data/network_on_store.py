@@ -34,11 +34,6 @@ class NetworkOnStore:
     device: torch.device
 
     @property
-    def name(self) -> str:
-        """The name of the run's folder."""
-        return self.run.folder.resolve().name
-
-    @property
     def task(self) -> Task:
         """What the network tells."""
         return self.run.task
@@ -76,9 +71,9 @@ class NetworkOnStore:
         name = self.run.default_correction if correction == AUTO else correction
         if name != NONE and name not in self.run.corrections:
             there = ", ".join((NONE, *self.run.corrections))
+            why = ", which needs a surgery loss" if name == "equilibrium" else ""
             raise ValueError(
-                f"correction: {shown(self.run.folder)} has no {name!r}, which needs a surgery "
-                f"loss; it has: {there}"
+                f"correction: {shown(self.run.folder)} has no {name!r}{why}; it has: {there}"
             )
         return name
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gradsurge.data.case_error import shown
-from gradsurge.experiments.runs.history import RunHistory, read_history
-from gradsurge.experiments.runs.run_folder import CONFIG
+from gradsurge.experiments.runs.history import RunHistory, read_histories
+from gradsurge.experiments.runs.run_folder import CONFIG, read_config
 from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.record import read_records
 from gradsurge.experiments.study.study_folder import STUDY
@@ -23,23 +23,23 @@ def runs_to_compare(folders: Iterable[Path]) -> list[RunHistory]:
     Raises:
         ValueError: there is no run, or a study has none with another optimiser.
     """
-    found: list[RunHistory] = []
+    found: list[Path] = []
     for folder in folders:
-        found += _of_study(folder) if (folder / STUDY).is_file() else [read_history(folder)]
-    return found
+        found += _of_study(folder) if (folder / STUDY).is_file() else [folder]
+    return read_histories(found)
 
 
-def _of_study(folder: Path) -> list[RunHistory]:
+def _of_study(folder: Path) -> list[Path]:
     records = sorted(read_records(folder)[0], key=lambda record: len(record.variant))
-    first: dict[tuple[str, str], RunHistory] = {}
+    first: dict[tuple[str, str], Path] = {}
     for record in records:
         run = folder / RUNS / record.variant / record.run
         if record.seed == 0 and (run / CONFIG).is_file():
-            history = read_history(run)
+            config = read_config(run)
             # The plain variant of a loss comes before those with an ending.
-            first.setdefault((history.config.loss, history.config.training.optimiser), history)
+            first.setdefault((config.loss, config.training.optimiser), run)
     optimisers = Counter(loss for loss, _ in first)
-    kept = [history for (loss, _), history in first.items() if optimisers[loss] > 1]
+    kept = [run for (loss, _), run in first.items() if optimisers[loss] > 1]
     if not kept:
         raise ValueError(
             f"{shown(folder)}: no loss was trained with two optimisers there; such runs come from "

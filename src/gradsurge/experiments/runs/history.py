@@ -1,12 +1,13 @@
 """The course of a run, finished or not: steps, validations and outcome."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.runs.config import RunConfig
+from gradsurge.experiments.runs.distinct_names import distinct_names
 from gradsurge.experiments.runs.outcome import Outcome, read_outcome
 from gradsurge.experiments.runs.run_folder import OUTCOME, read_config
 from gradsurge.training.observers import read_metrics
@@ -26,7 +27,7 @@ class RunHistory:
     """What is known of a run.
 
     Attributes:
-        name: that of its folder.
+        name: that of its folder, with parents where several would be alike.
         config: what it is trained with.
         steps: numbers of the steps done.
         losses: of these steps.
@@ -88,6 +89,16 @@ def read_history(folder: Path) -> RunHistory:
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"{shown(folder / 'metrics.jsonl')}: damaged ({error})") from error
+
+
+def read_histories(folders: Sequence[Path]) -> list[RunHistory]:
+    """Read several runs, whose names then tell them apart.
+
+    Raises:
+        ValueError: as `read_history`.
+    """
+    names = distinct_names(folders)
+    return [replace(read_history(f), name=name) for f, name in zip(folders, names, strict=True)]
 
 
 def _validated(line: Mapping[str, Any]) -> Validated:

@@ -7,6 +7,7 @@ all over: frames tell where the zoomed figure looks.
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
@@ -17,6 +18,7 @@ from gradsurge.experiments.figure_data.confident_errors import CONFIDENT
 from gradsurge.experiments.figure_data.map_comparison import ComparedMaps, MapName
 from gradsurge.experiments.figure_data.windows import Window, whole
 from gradsurge.report.figures.arrow_field import ArrowField
+from gradsurge.report.figures.fitted_text import letters, short, wrapped
 from gradsurge.report.figures.loss_titles import loss_title
 from gradsurge.report.figures.planes import (
     OUTLINE,
@@ -26,18 +28,19 @@ from gradsurge.report.figures.planes import (
     draw_label,
     draw_map,
     is_fine,
-    short,
 )
 from gradsurge.report.style import styled
 
 _WIDTH = 7.0  # inches of all panels together
-_MOST = 1.75  # inches of one
+_MOST, _LEAST = 1.75, 1.15  # inches of one: where there are many, the figure grows
+_HEADLINE, _TITLE, _PLACE = 9, 8, 6.5  # points
+_WHOLE = 1000  # letters: the whole name
 
 
 def numbers(rows: Sequence[ComparedMaps]) -> dict[str, float]:
     """Return the mean error of each model where the first one is surely wrong, by case."""
     return {
-        f"{row.shown.case}: mean |y - p| where the first is surely wrong, {map_title(name, ' ')}": e
+        f"{row.shown.case}: mean |y - p| where the first is surely wrong, {_full_title(name)}": e
         for row in rows
         for name, e in row.errors.items()
         if math.isfinite(e)
@@ -57,14 +60,14 @@ def draw_zoomed(rows: Sequence[ComparedMaps]) -> Figure:
             if not is_fine(shown.window.cut(shown.label)):
                 draw_label(axis, shown.label, 0.5)
             draw_arrows(axis, shown.marks, arrows)
-    first = map_title(next(iter(rows[0].maps)), " ")
+    first = _full_title(next(iter(rows[0].maps)))
     sure = any(row.shown.marks for row in rows)
     what = (
         f"Arrows: here {first} is surely wrong (|y − p| ≥ {CONFIDENT:g})"
         if sure
         else f"{first} is nowhere surely wrong in these slices (|y − p| < {CONFIDENT:g})"
     )
-    figure.suptitle(what, fontsize=9, parse_math=False)
+    _set_headline(figure, what)
     return figure
 
 
@@ -78,12 +81,12 @@ def draw_whole(rows: Sequence[ComparedMaps]) -> Figure:
         if row.shown.window != window:
             for axis in axes:
                 _draw_frame(axis, row.shown.window)
-    figure.suptitle(_whole_headline(rows), fontsize=9, parse_math=False)
+    _set_headline(figure, _whole_headline(rows))
     return figure
 
 
-def map_title(name: MapName, between: str = "\n") -> str:
-    """Return what stands above a map.
+def map_title(name: MapName, between: str = "\n", longest: int = 26) -> str:
+    """Return what stands above a map, the run's name in so many letters at most.
 
     >>> map_title(MapName("", "dice-surgery", "equilibrium"), ", ")
     'Dice surgery, corrected'
@@ -91,7 +94,18 @@ def map_title(name: MapName, between: str = "\n") -> str:
     'Dice, seed1, temperature'
     """
     how = {"none": "", "equilibrium": "corrected"}.get(name.correction, name.correction)
-    return between.join(part for part in (loss_title(name.loss), short(name.run), how) if part)
+    return between.join(
+        part for part in (loss_title(name.loss), short(name.run, longest), how) if part
+    )
+
+
+def _full_title(name: MapName) -> str:
+    return map_title(name, " ", _WHOLE)
+
+
+def _set_headline(figure: Figure, text: str) -> None:
+    inside = wrapped(text, figure.get_figwidth(), _HEADLINE)
+    figure.suptitle(inside, fontsize=_HEADLINE, parse_math=False)
 
 
 def _panels(
@@ -100,19 +114,17 @@ def _panels(
     names = list(rows[0].maps)
     columns = 2 + len(names)
     width = _width(rows[0])
-    heights = [
-        min(2.0, w.shape[0] * row.shown.cut.aspect / w.shape[1])
-        for row, w in zip(rows, windows, strict=True)
-    ]
+    heights = [_tallness(row, w) for row, w in zip(rows, windows, strict=True)]
     figure = Figure(
         figsize=(width * columns + 0.65, width * sum(heights) + 0.06 * len(rows) + 0.5),
         layout="constrained",
     )
     figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0.01, hspace=0.01)  # type: ignore[union-attr, call-arg] # of the constrained one
     grid = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
-    titles = ("image", "label", *map(map_title, names))
+    room = letters(0.9 * width, _TITLE)  # panels give some of it to row names and the bar
+    titles = ("image", "label", *(map_title(name, longest=room) for name in names))
     for axis, title in zip(grid[0], titles, strict=True):
-        axis.set_title(title, fontsize=8, pad=3, parse_math=False)
+        axis.set_title(title, fontsize=_TITLE, pad=3, parse_math=False)
     figure.colorbar(
         ScalarMappable(cmap=PROBABILITIES),
         ax=grid,
@@ -126,7 +138,12 @@ def _panels(
 
 def _width(row: ComparedMaps) -> float:
     """Return the inches of a panel."""
-    return min(_MOST, _WIDTH / (2 + len(row.maps)))
+    return min(_MOST, max(_LEAST, _WIDTH / (2 + len(row.maps))))
+
+
+def _tallness(row: ComparedMaps, window: Window) -> float:
+    """Return the height of a panel, in widths."""
+    return min(2.0, window.shape[0] * row.shown.cut.aspect / window.shape[1])
 
 
 def _draw_row(row: ComparedMaps, axes: Sequence[Axes], window: Window) -> None:
@@ -135,8 +152,9 @@ def _draw_row(row: ComparedMaps, axes: Sequence[Axes], window: Window) -> None:
     draw_map(axes[1], shown.label, window, aspect, "gray")
     for axis, p in zip(axes[2:], row.maps.values(), strict=True):
         draw_map(axis, p, window, aspect)
-    place = "\n".join(filter(None, (short(shown.case), short(shown.structure), shown.cut.title)))
-    axes[0].set_ylabel(place, fontsize=6.5, parse_math=False)
+    room = letters(_width(row) * _tallness(row, window), _PLACE)
+    names = (short(shown.case, room), short(shown.structure, room), shown.cut.title)
+    axes[0].set_ylabel("\n".join(filter(None, names)), fontsize=_PLACE, parse_math=False)
 
 
 def _draw_frame(axis: Axes, window: Window) -> None:
@@ -147,11 +165,9 @@ def _draw_frame(axis: Axes, window: Window) -> None:
 
 def _whole_headline(rows: Sequence[ComparedMaps]) -> str:
     """Say how much of the maps is neither near 0 nor near 1, which is what one sees."""
-    shares: dict[str, list[float]] = {}
-    for row in rows:
-        for name, p in row.maps.items():
-            seen = p[p > 0.05]
-            share = float((seen < 0.95).mean()) if seen.size else math.nan
-            shares.setdefault(map_title(name, " "), []).append(share)
-    told = ", ".join(f"{n} {100 * sum(s) / len(s):.0f} %" for n, s in shares.items())
-    return f"Pixels with 0.05 < p < 0.95 among those with p > 0.05: {told}"
+    told = []
+    for name in rows[0].maps:
+        seen = np.concatenate([p[p > 0.05] for p in (row.maps[name] for row in rows)])
+        share = f"{100 * (seen < 0.95).mean():.0f} %" if seen.size else "has none"
+        told.append(f"{_full_title(name)} {share}")
+    return f"Pixels with 0.05 < p < 0.95 among those with p > 0.05: {', '.join(told)}"

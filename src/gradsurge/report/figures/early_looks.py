@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gradsurge.experiments.runs.early_look import EarlyLook
+from gradsurge.report.figures.fitted_text import short
 from gradsurge.report.figures.outlines import draw_outlines
 from gradsurge.report.style import save, styled
 
 _COLOURS = ("#00E5FF", "#FFB000", "#FF5DA2", "#7CFC00")
 _MOST = 4  # maps side by side
-_LONGEST = 24  # letters of a name
 
 
 @styled
@@ -53,7 +53,7 @@ def draw(look: EarlyLook) -> Figure:
     for axis in axes:
         _bare(axis, height, width)
     figure.colorbar(shown, ax=axes[1:], shrink=0.8, pad=0.02, label="probability")
-    figure.suptitle(f"{_short(look.case)}, step {look.step}", fontsize=9, parse_math=False)
+    figure.suptitle(f"{short(look.case, 24)}, step {look.step}", fontsize=9, parse_math=False)
     return figure
 
 
@@ -66,16 +66,10 @@ def write(look: EarlyLook, folder: Path) -> Path:
 def _title(look: EarlyLook, k: int) -> str:
     dice = look.dice[k]
     score = "not there" if math.isnan(dice) else f"Dice {100 * dice:.1f}"
-    return f"{_short(look.names[k])}: {score}"
+    return f"{short(look.names[k], 24)}: {score}"
 
 
 def _bare(axis: Axes, height: int, width: int) -> None:
     axis.set(xticks=[], yticks=[], xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
-
-
-def _short(name: str) -> str:
-    """Keep a name to its panel, and to letters that every font has."""
-    plain = name.encode("ascii", "replace").decode()
-    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from gradsurge.experiments.figure_data.confident_errors import CONFIDENT
 from gradsurge.experiments.figure_data.gradients import LogitGradients
 from gradsurge.experiments.figure_data.windows import marks_reach, whole
+from gradsurge.report.figures.fitted_text import short, wrapped
 from gradsurge.report.figures.loss_titles import loss_title
 from gradsurge.report.figures.planes import (
     PROBABILITIES,
@@ -17,12 +18,12 @@ from gradsurge.report.figures.planes import (
     draw_label,
     draw_map,
     is_fine,
-    short,
 )
 from gradsurge.report.style import styled
 
 _PULLS = "viridis"
 _WIDTH = 1.2  # inches of a panel
+_SIZE = 8.5  # points of the headline
 
 
 def numbers(data: LogitGradients) -> dict[str, float]:
@@ -30,6 +31,7 @@ def numbers(data: LogitGradients) -> dict[str, float]:
     return {
         f"{loss}: mean share of the largest gradient at confident errors": share
         for loss, share in data.at_confident_errors.items()
+        if math.isfinite(share)
     }
 
 
@@ -64,7 +66,8 @@ def draw(data: LogitGradients, *, zoomed: bool = True) -> Figure:
     _draw_bar(figure.add_subplot(grid[1, 1]), PROBABILITIES, "probability p")
     what = "|gradient on the logit| (of surgery: |field|), as a share of the loss's largest"
     _draw_bar(figure.add_subplot(grid[1, 2:]), _PULLS, what)
-    figure.suptitle(_headline(data), fontsize=8.5, parse_math=False)
+    headline = wrapped(_headline(data), figure.get_figwidth(), _SIZE)
+    figure.suptitle(headline, fontsize=_SIZE, parse_math=False)
     return figure
 
 
@@ -82,7 +85,7 @@ def _headline(data: LogitGradients) -> str:
     if any(map(math.isnan, data.at_confident_errors.values())):
         return f"{place}: no confident error, |y − p| ≥ {CONFIDENT:g}"
     return (
-        f"{place}. Circles: confident errors, |y − p| ≥ {CONFIDENT:g}.\n"
+        f"{place}.\nCircles: confident errors, |y − p| ≥ {CONFIDENT:g}.\n"
         f"Percentages: mean pull on all confident errors of the case, of the loss's largest pull"
     )
 

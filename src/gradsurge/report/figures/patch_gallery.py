@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from gradsurge.data.augmentation import Arrays, Augmentation, make_augmentation
 from gradsurge.data.patches import cut_patch, foreground_start
 from gradsurge.data.store import StoredCase
+from gradsurge.report.figures.fitted_text import short
 from gradsurge.report.figures.outlines import draw_outlines
 from gradsurge.report.style import styled
 
 Array = NDArray[np.float64]
 
 _COLOURS = ("#00E5FF", "#FFB000", "#FF5DA2", "#7CFC00", "#B388FF", "#FF6D00")
-_LONGEST = 26  # letters of a name
 _COARSE = 128  # pixels along a side; finer ones have thin structures, and get thin outlines
 _WIDTH = 1.45  # inches of a tile
 
@@ -120,7 +120,7 @@ def draw(rows: Sequence[Row], label_names: Mapping[int, str] | None = None) -> F
         low, high = np.percentile(row.tiles[0].image, (0.5, 99.5), axis=(0, 1))
         for axis, tile in zip(axes, row.tiles, strict=True):
             _draw_tile(axis, tile, low, high)
-        axes[0].set_ylabel(_short(row.name), fontsize=6, parse_math=False)
+        axes[0].set_ylabel(short(row.name), fontsize=6, parse_math=False)
     grid[0, 0].set_title("as it is", fontsize=8, pad=3)
     for index, axis in enumerate(grid[0, 1:], start=1):
         axis.set_title(f"augmented {index}", fontsize=8, pad=3)
@@ -137,7 +137,7 @@ def _height(tile: Tile) -> float:
 def _add_legend(figure: Figure, rows: Sequence[Row], names: Mapping[int, str]) -> None:
     found = {int(n) for row in rows for tile in row.tiles for n in np.unique(tile.label)}
     handles = [
-        Line2D([], [], color=_colour(number), label=_short(names[number]))
+        Line2D([], [], color=_colour(number), label=short(names[number]))
         for number in sorted(found & names.keys() - {0})
     ]
     if handles:
@@ -162,9 +162,3 @@ def _draw_tile(axis: Axes, tile: Tile, low: Array, high: Array) -> None:
 
 def _colour(number: int) -> str:
     return _COLOURS[(number - 1) % len(_COLOURS)]
-
-
-def _short(name: str) -> str:
-    """Keep a name to a row's height, and to letters that every font has."""
-    plain = name.encode("ascii", "replace").decode()
-    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."

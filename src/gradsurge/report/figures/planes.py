@@ -17,7 +17,6 @@ from gradsurge.report.figures.outlines import draw_outlines
 
 OUTLINE = "#00E5FF"  # a colour of neither the images nor the maps
 PROBABILITIES = "inferno"
-_LONGEST = 26  # letters of a name
 _FINE = 0.1  # share of pixels at the border of a structure
 
 
@@ -85,12 +84,6 @@ def draw_arrows(axis: Axes, marks: Iterable[Mark], arrows: ArrowField) -> None:
                 "path_effects": _dark_rim(2.8),
             },
         )
-
-
-def short(name: str) -> str:
-    """Keep a name to its panel, and to letters that every font has."""
-    plain = name.encode("ascii", "replace").decode()
-    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
 
 
 def _show(

@@ -12,6 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from gradsurge.experiments.runs.history import RunHistory
+from gradsurge.report.figures.fitted_text import short
 from gradsurge.report.figures.model_looks import ModelLook, model_look
 from gradsurge.report.style import FAINT, Format, save, styled
 
@@ -19,7 +20,6 @@ Array = NDArray[np.float64]
 
 _POINTS = 50  # of a loss curve: what lies between is averaged
 _SCORES = {"dice": "Dice", "nll": "NLL", "ece": "ECE", "brier": "Brier score"}
-_LONGEST = 40  # letters of a name
 
 
 class Line(NamedTuple):
@@ -164,7 +164,6 @@ def _log_if_wide(axis: Axes) -> None:
 
 
 def _handle(curves: Curves, look: ModelLook) -> Line2D:
-    plain = curves.name.encode("ascii", "replace").decode().replace("$", r"\$")
-    name = plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
+    name = short(curves.name, 40).replace("$", r"\$")
     dashes = look.dashes or (None, None)
     return Line2D([], [], color=look.colour, dashes=dashes, marker=look.marker, ms=4, label=name)

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gradsurge.experiments.figure_data.study.volume_agreement import Agreement, VolumeAgreement
+from gradsurge.report.figures.fitted_text import short
 from gradsurge.report.figures.log_axes import log_if_wide
 from gradsurge.report.figures.model_looks import ModelLook
-from gradsurge.report.figures.planes import short
 from gradsurge.report.figures.study.line_looks import LOOKS, line_title
 from gradsurge.report.style import INK, styled
 

@@ -10,8 +10,8 @@ from gradsurge.experiments.figure_data.study.detection_curves import (
     DetectionCurve,
     DetectionCurves,
 )
+from gradsurge.report.figures.fitted_text import short
 from gradsurge.report.figures.model_looks import ModelLook
-from gradsurge.report.figures.planes import short
 from gradsurge.report.figures.study.line_looks import LEGEND_COLUMNS, LOOKS, line_title
 from gradsurge.report.style import styled
 
