@@ -36,12 +36,12 @@ def show_status(folder: Path | None, storage: str | None, *, watch: bool, as_jso
 def _read(folder: Path | None, storage: str | None) -> list["StudyStatus"]:
     from gradsurge.experiments.search import journal_of, study_status
     from gradsurge.experiments.search.address import is_database
-    from gradsurge.experiments.search.folder_mark import name_ending
+    from gradsurge.experiments.search.folder_mark import is_own, name_ending
 
     if folder is None:
         # Only of a folder's own journal is it known where the workers' locks are.
-        beside = None if is_database(storage or "") else Path(storage or "").parent
-        own = beside is not None and Path(journal_of(beside)) == Path(storage or "")
+        beside = Path(storage or "").parent
+        own = not is_database(storage or "") and is_own(beside, storage or "")
         return study_status(storage or "", folder=beside if own else None)
     if storage is None:
         return study_status(journal_of(folder), folder=folder)

@@ -48,7 +48,7 @@ def test_trial_of_a_worker_that_died_here_waits(tmp_path):
     study = open_study(storage, "a/dice", [{"a": 1}])
 
     def seen(folder=tmp_path):
-        (trial,) = study_status(storage, folder=folder)[0].trials
+        (trial,) = study_status(storage, folder=folder)[0].trials  # by name
         return trial
 
     with present(tmp_path, worker):
@@ -60,6 +60,9 @@ def test_trial_of_a_worker_that_died_here_waits(tmp_path):
     lock = tmp_path / "workers" / f"{worker.name}.lock"
     lock.touch()
     assert seen().state == "waiting"
+    other = open_study(storage, "a/dice@0123456789ab", [{"a": 1}])  # of another folder
+    claim_next(other, Worker(), lambda *_: False)
+    assert study_status(storage, folder=tmp_path)[1].trials[0].state == "running"
     # Who does not know the folder, or is on another machine, cannot tell.
     assert seen(folder=None).state == "running"
 

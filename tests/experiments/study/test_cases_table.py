@@ -136,6 +136,17 @@ def test_one_case_and_none(rng):
         assert text
 
 
+def test_a_row_that_lost_the_heaviest_case_does_not_count_as_0(rng):
+    others = [case for case in CASES if case != CASES[HEAVY]]
+    light = scored(rng, 1.0, others)
+    light["none"]["all"]["nll"][HEAVY] = 0.1
+    records = [kept("ce", 0, scored(rng, 1.0)), kept("dice", 0, light, cases=others)]
+    table = tables_of(records, made_recipe("ce", "dice"), "cases")
+    nll = records[0].measured.by_case["none"]["all"]["nll"]
+    share = nll[HEAVY] / sum(nll)
+    assert f"{share:.0%} to {share:.0%} of that of each loss" in table.caption
+
+
 def test_volumes_without_the_heaviest_case(rng):
     truth, estimate = rng.uniform(0, 30, (2, len(CASES)))
     volumes = {

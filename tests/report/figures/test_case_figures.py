@@ -163,6 +163,12 @@ def test_long_names_of_runs_are_not_mixed():
     assert len(set(titles)) == 2
 
 
+def test_names_that_the_font_lacks_are_not_mixed_in_numbers():
+    names = [MapName(run, "dice", "none") for run in ("病例", "病历")]
+    row = compared(dict.fromkeys(names, constant(0.3)))
+    assert [name.rpartition(" ")[2] for name in compared_maps.numbers([row])] == ["病例", "病历"]
+
+
 def test_a_map_without_anything_to_see_is_no_nan():
     maps = dict(zip(SEEDS, (constant(0.01), constant(0.3)), strict=True))
     figure = compared_maps.draw_whole([compared(maps)])

@@ -18,4 +18,4 @@ def _shortest(path: Path, others: Sequence[Path]) -> str:
     numbers = range(1, len(path.parts))
     tails = (path.parts[-number:] for number in numbers)
     found = (t for t in tails if all(other.parts[-len(t) :] != t for other in others))
-    return "/".join(next(found, path.parts))
+    return "/".join(next(found, (str(path),)))

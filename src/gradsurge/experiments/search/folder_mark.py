@@ -22,7 +22,16 @@ def shared_name(name: str, folder: Path, storage: str) -> str:
         folder: of the search.
         storage: where the study is kept.
     """
-    return name if _is_own(folder, storage) else f"{name}@{mark_of(folder)}"
+    return name if is_own(folder, storage) else f"{name}@{mark_of(folder)}"
+
+
+def is_marked(name: str) -> bool:
+    """Tell whether a study is of another folder than the one whose journal it is in.
+
+    >>> is_marked("chase/paper/dice@0123456789ab"), is_marked("chase/paper/dice")
+    (True, False)
+    """
+    return "@" in name
 
 
 def name_ending(folder: Path, storage: str) -> str:
@@ -31,7 +40,7 @@ def name_ending(folder: Path, storage: str) -> str:
     Raises:
         ValueError: no search was begun in that folder.
     """
-    if _is_own(folder, storage):
+    if is_own(folder, storage):
         return ""
     if not (folder / MARK).exists():
         raise ValueError(f"{shown(folder)}: no search was begun there with that storage")
@@ -63,5 +72,6 @@ def mark_of(folder: Path) -> str:
     return mark
 
 
-def _is_own(folder: Path, storage: str) -> bool:
+def is_own(folder: Path, storage: str) -> bool:
+    """Tell whether a storage is the folder's own journal."""
     return Path(journal_of(folder)).absolute() == Path(storage).absolute()

@@ -4,13 +4,17 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradsurge.data.case_error import shown
 from gradsurge.experiments.search.address import is_database
+from gradsurge.experiments.search.folder_mark import is_marked
 from gradsurge.experiments.search.search_trial import SearchTrial, select, watch_trials
 from gradsurge.experiments.search.shared_study import study_of
 from gradsurge.experiments.search.storage import open_storage
+
+if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
 
 STATES = ("done", "running", "waiting", "failed")
 
@@ -89,7 +93,12 @@ def study_status(
     opened = open_storage(storage)
     names = sorted(study.study_name for study in opened.get_all_studies())
     return [
-        StudyStatus(name, tuple(watch_trials(study_of(opened, name), folder)))
+        # Where workers of another folder's study have their locks is not known.
+        _status(opened, name, folder if belonging_to or not is_marked(name) else None)
         for name in names
         if name.endswith(belonging_to)
     ]
+
+
+def _status(storage: "BaseStorage", name: str, folder: Path | None) -> StudyStatus:
+    return StudyStatus(name, tuple(watch_trials(study_of(storage, name), folder)))

@@ -172,7 +172,8 @@ class Matrix:
         run = finals.runs[trial.index]
         if finals.held(trial.index, run.point):
             return False
-        self.site.watcher.training(run.title)
+        if not finals.is_trained(trial.index):
+            self.site.watcher.training(run.title)
         taken = False
         with self.site.pulse.listening() as stop:
             try:

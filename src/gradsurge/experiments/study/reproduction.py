@@ -7,6 +7,8 @@ from pathlib import Path
 from gradsurge.data import CaseError
 from gradsurge.experiments.recipes import Recipe, TablePart, Variant
 from gradsurge.experiments.result_table import ResultTable
+from gradsurge.experiments.runs.run_folder import OUTCOME
+from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.matrix import Matrix
 from gradsurge.experiments.study.protocol import Protocol
 from gradsurge.experiments.study.provenance import commit
@@ -104,16 +106,21 @@ def _made(plan: StudyPlan, asked: Recipe, failures: Sequence[tuple[str, str]]) -
 def _with_failed_points(
     plan: StudyPlan, failures: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return failures, and points that failed as records tell, if nobody has tried them again."""
+    """Return failures, and points that failed as records tell, if they have not been mended."""
     protocol, told = plan.protocol, {name for name, _ in failures}
+    trained = plan.records.folder / RUNS
     searched = {v.name: v for v in map(protocol.searched, protocol.measured())}
     points = [
-        f"{variant.name} {protocol.try_name(index, known.tried[index].point)}"
+        (variant.name, protocol.try_name(index, known.tried[index].point))
         for variant in searched.values()
         if (known := plan.selection(variant)) is not None
         for index in known.failed
     ]
-    more = [(name, "its training failed when it was tried") for name in points if name not in told]
+    more = [
+        (f"{variant} {name}", "its training failed when it was tried")
+        for variant, name in points
+        if f"{variant} {name}" not in told and not (trained / variant / name / OUTCOME).is_file()
+    ]
     return [*failures, *more]
 
 

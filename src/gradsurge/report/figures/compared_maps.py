@@ -39,8 +39,9 @@ _WHOLE = 1000  # letters: the whole name
 
 def numbers(rows: Sequence[ComparedMaps]) -> dict[str, float]:
     """Return the mean error of each model where the first one is surely wrong, by case."""
+    what = "mean |y - p| where the first is surely wrong"
     return {
-        f"{row.shown.case}: mean |y - p| where the first is surely wrong, {_full_title(name)}": e
+        f"{row.shown.case}: {what}, {_words(name, name.run)}": e
         for row in rows
         for name, e in row.errors.items()
         if math.isfinite(e)
@@ -93,10 +94,12 @@ def map_title(name: MapName, between: str = "\n", longest: int = 26) -> str:
     >>> map_title(MapName("seed1", "dice", "temperature"), ", ")
     'Dice, seed1, temperature'
     """
+    return _words(name, short(name.run, longest), between)
+
+
+def _words(name: MapName, run: str, between: str = " ") -> str:
     how = {"none": "", "equilibrium": "corrected"}.get(name.correction, name.correction)
-    return between.join(
-        part for part in (loss_title(name.loss), short(name.run, longest), how) if part
-    )
+    return between.join(filter(None, (loss_title(name.loss), run, how)))
 
 
 def _full_title(name: MapName) -> str:

@@ -164,6 +164,7 @@ def _log_if_wide(axis: Axes) -> None:
 
 
 def _handle(curves: Curves, look: ModelLook) -> Line2D:
-    name = short(curves.name, 40).replace("$", r"\$")
+    run, _, loss = curves.name.rpartition(" (")  # which tells more than the run's last letters
+    name = f"{short(run)} ({loss}".replace("$", r"\$")
     dashes = look.dashes or (None, None)
     return Line2D([], [], color=look.colour, dashes=dashes, marker=look.marker, ms=4, label=name)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +82,19 @@ def test_shift_curves_begin_unshifted_and_follow_the_records(study):
     dice = data.bands["noise", "dice"]
     assert {name.correction for name in dice} == {"none"}
     np.testing.assert_allclose(dice[BASE].mean, 0.8 - 0.05 * np.arange(6))
+
+
+def test_a_strength_that_one_run_has_lost_is_a_gap(study):
+    def lost(r):
+        if (r.variant, r.seed) != ("dice", 1):
+            return r
+        shift = deepcopy(dict(r.measured.shift))
+        shift["blur"]["none"]["nll"][2] = None
+        return replace(r, measured=replace(r.measured, shift=shift))
+
+    bands = shift_curves(study_of([lost(r) for r in study.records]), "dice").bands
+    assert np.isnan(bands["blur", "nll"][BASE].mean).tolist() == [k == 3 for k in range(6)]
+    assert not np.isnan(bands["blur", "nll"][SCALED].mean).any()
 
 
 def test_without_shift_there_is_no_figure(study):

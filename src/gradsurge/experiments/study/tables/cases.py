@@ -62,8 +62,8 @@ def _about(heaviest: HeaviestCase | None) -> str:
     if heaviest is None:
         return ""
     return (
-        f"{heaviest.case} holds more of the NLL than any other case: {heaviest.least:.0%} to "
-        f"{heaviest.most:.0%} of that of each loss as it is."
+        f"{heaviest.case} holds more of the NLL than any other case on average over the losses: "
+        f"{heaviest.least:.0%} to {heaviest.most:.0%} of that of each loss as it is."
     )
 
 

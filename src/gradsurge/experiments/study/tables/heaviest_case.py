@@ -33,9 +33,9 @@ def heaviest_case(rows: Sequence[RowRecords]) -> HeaviestCase | None:
     cases = dict.fromkeys(case for row in shares for case in row)
     if not cases:
         return None
-    of_case = {case: [row.get(case, 0.0) for row in shares] for case in cases}
-    heaviest = max(of_case, key=lambda case: math.fsum(of_case[case]))
-    return HeaviestCase(heaviest, min(of_case[heaviest]), max(of_case[heaviest]))
+    heaviest = max(cases, key=lambda case: math.fsum(row.get(case, 0.0) for row in shares))
+    its = [row[heaviest] for row in shares if heaviest in row]  # a row may have lost it
+    return HeaviestCase(heaviest, min(its), max(its))
 
 
 def _shares(row: RowRecords) -> dict[str, float]:

@@ -108,17 +108,17 @@ def _of_record(record: Record) -> dict[str, Sequence[Mapping[str, Number]]]:
 
 
 def _sizes(rows: Sequence[RowRecords]) -> list[_Size]:
-    """Return the sizes of the first record that has lesions."""
-    for record in (record for row in rows for record in row.records):
-        unit = {2: "mm²", 3: "mm³"}[record.measured.dimensions]
-        found = [
-            _Size(structure, size["low"], size["high"], int(size["count"] or 0), unit)
-            for structure, sizes in _of_record(record).items()
-            for size in sizes
-        ]
-        if found:
-            return found
-    return []
+    """Return the sizes of the record with the most cases: quartiles of the others may differ."""
+    records = [record for row in rows for record in row.records if any(_of_record(record).values())]
+    if not records:
+        return []
+    whole = max(records, key=lambda record: len(record.measured.cases))
+    unit = {2: "mm²", 3: "mm³"}[whole.measured.dimensions]
+    return [
+        _Size(structure, size["low"], size["high"], int(size["count"] or 0), unit)
+        for structure, sizes in _of_record(whole).items()
+        for size in sizes
+    ]
 
 
 def _published(recipe: Recipe, table: str, size: _Size) -> Mapping[str, Mapping[str, Cell]]:

@@ -27,7 +27,10 @@ _CAPTION = (
     "standard deviations over cases (Bland and Altman); error: mean of |estimate - truth|. The "
     "estimate is the sum of the probabilities, or the volume of the run's own mask."
 )
-_ABOUT_HEAVIEST = "The case that is left out below holds more of the NLL than any other."
+_ABOUT_HEAVIEST = (
+    "The case that is left out below holds more of the NLL than any other, on average over the "
+    "losses."
+)
 
 
 def agreement(estimates: Sequence[Number], truth: Sequence[Number]) -> dict[str, Number]:
