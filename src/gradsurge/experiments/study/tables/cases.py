@@ -1,7 +1,7 @@
 """Our own table of single cases: does a result hang on one of them, and how many agree with it?"""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Cell, Column, ResultTable, TableBlock, TableRow
@@ -40,7 +40,7 @@ def cases_table(records: Sequence[Record], recipe: Recipe, table: str = "cases")
     heaviest = heaviest_case(rows)
     blocks = [_means(f"{recipe.title}: means over cases", lines)]
     if heaviest is not None:
-        blocks.append(_means(f"{recipe.title}: without {heaviest.case}", lines, [heaviest.case]))
+        blocks.append(_means(f"{recipe.title}: without {heaviest.case}", lines, heaviest.case))
     bases = {line.key: line.base for line in lines if line.base is not None}
     blocks += _shares(_THAN_BASE, lines, bases)
     reference = next((line for line in lines if line.key == REFERENCE), None)
@@ -67,7 +67,7 @@ def _about(heaviest: HeaviestCase | None) -> str:
     )
 
 
-def _means(title: str, lines: Sequence[Line], without: Collection[str] = ()) -> TableBlock:
+def _means(title: str, lines: Sequence[Line], without: str | None = None) -> TableBlock:
     rows = []
     for line in lines:
         cells = {c.name: _mean_cell(line, c, without) for c in _columns_of(line)}
@@ -76,10 +76,10 @@ def _means(title: str, lines: Sequence[Line], without: Collection[str] = ()) -> 
     return TableBlock(title, rows)
 
 
-def _mean_cell(line: Line, column: Column, without: Collection[str]) -> Cell:
+def _mean_cell(line: Line, column: Column, without: str | None) -> Cell:
     means = []
     for run in run_values(line, column.name, _VIEW):
-        kept = [value for case, value in run.cases.items() if case not in without]
+        kept = [value for case, value in run.cases.items() if case != without]
         if kept:
             means.append(math.fsum(kept) / len(kept))
     return cell_of(means)
