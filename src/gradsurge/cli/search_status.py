@@ -40,9 +40,10 @@ def _read(folder: Path | None, storage: str | None) -> list["StudyStatus"]:
 
     if folder is None:
         # Only of a folder's own journal is it known where the workers' locks are.
-        beside = Path(storage or "").parent
-        own = not is_database(storage or "") and is_own(beside, storage or "")
-        return study_status(storage or "", folder=beside if own else None)
+        address = storage or ""
+        beside = Path(address).parent
+        own = not is_database(address) and is_own(beside, address)
+        return study_status(address, folder=beside if own else None)
     if storage is None:
         return study_status(journal_of(folder), folder=folder)
     return study_status(storage, name_ending(folder, storage), folder)

@@ -103,6 +103,12 @@ def record(name="dice", seed=0, value=0.1, of=None, **more):
     )
 
 
+def block(table, words):
+    """Return key -> row of the only block whose title has these words."""
+    (found,) = (one for one in table.blocks if words in one.title)
+    return {row.key: row for row in found.rows}
+
+
 def shift_of(value):
     """Return the scores of shifts: value + strength's place."""
     numbers = (np.arange(5) + value).tolist()

@@ -5,7 +5,7 @@ import pytest
 
 from gradsurge.experiments.study.tables import tables_of
 from gradsurge.report.tables import to_csv, to_html, to_latex, to_markdown
-from tests.experiments.study.records import CASES, SCORES, recipe, record, variant
+from tests.experiments.study.records import CASES, SCORES, block, recipe, record, variant
 
 HEAVY = 4
 COLUMNS = {"nll": "nll", "ece": "ece", "mce": "mce", "brier": "brier", "dsc": "dice"}
@@ -37,11 +37,6 @@ def kept(name, seed, scores, **more):
     made.measured.by_case.clear()
     made.measured.by_case.update(scores)
     return made
-
-
-def block(table, words):
-    (found,) = (one for one in table.blocks if words in one.title)
-    return {row.key: row for row in found.rows}
 
 
 @pytest.fixture

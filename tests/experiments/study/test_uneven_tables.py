@@ -4,14 +4,9 @@ import pytest
 
 from gradsurge.experiments.recipes import TablePart, Variant
 from gradsurge.experiments.study.tables import tables_of
-from tests.experiments.study.records import CASES, recipe, record, shift_of, variant
+from tests.experiments.study.records import CASES, block, recipe, record, shift_of, variant
 
 PAIR = ("dice", "dice-surgery")
-
-
-def block(table, words):
-    (found,) = (one for one in table.blocks if words in one.title)
-    return {row.key: row for row in found.rows}
 
 
 def test_the_ablation_of_two_losses_keeps_its_rows_apart():

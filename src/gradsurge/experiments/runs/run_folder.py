@@ -22,6 +22,11 @@ _FREE = (
 )
 
 
+def has_ended(folder: Path) -> bool:
+    """Tell whether the run of a folder was trained to its end."""
+    return (folder / OUTCOME).is_file()
+
+
 def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
     """Make the folder of a new run, or check that it is this run which goes on there.
 

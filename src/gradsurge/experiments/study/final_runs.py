@@ -6,7 +6,7 @@ from typing import Any
 
 from gradsurge.experiments.runs import RunResult, open_run, plan_run, train_run
 from gradsurge.experiments.runs.corrections import NONE
-from gradsurge.experiments.runs.run_folder import CONFIG, OUTCOME, only_trainer
+from gradsurge.experiments.runs.run_folder import CONFIG, has_ended, only_trainer
 from gradsurge.experiments.runs.trained_run import TrainedRun
 from gradsurge.experiments.search import TrialInterrupted, TrialOutcome
 from gradsurge.experiments.search.presence import is_held
@@ -69,8 +69,7 @@ class FinalRuns:
     def is_trained(self, index: int) -> bool:
         """Tell whether nothing is left to train: a run has ended, or its record is all we need."""
         run = self.runs[index]
-        ended = (run.folder(self.site.folder) / OUTCOME).is_file()
-        return ended or self._kept(run) is not None
+        return has_ended(run.folder(self.site.folder)) or self._kept(run) is not None
 
     def held(self, index: int, _point: Mapping[str, Any]) -> bool:
         """Tell whether somebody trains or measures a run."""

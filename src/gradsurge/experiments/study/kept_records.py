@@ -8,7 +8,7 @@ from typing import Any
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.runs.outcome import read_outcome
-from gradsurge.experiments.runs.run_folder import CONFIG, OUTCOME, read_config
+from gradsurge.experiments.runs.run_folder import CONFIG, OUTCOME, has_ended, read_config
 from gradsurge.experiments.study.case_voxels import ON_PREPARED
 from gradsurge.experiments.study.digests import trained_digest
 from gradsurge.experiments.study.planned_run import PlannedRun
@@ -97,7 +97,7 @@ class KeptRecords:
 
     def _is_of_weights(self, record: Record, folder: Path) -> bool:
         """Tell whether the run's weights are those measured; a run that is gone cannot object."""
-        if not (folder / CONFIG).is_file() or not (folder / OUTCOME).is_file():
+        if not (folder / CONFIG).is_file() or not has_ended(folder):
             return not (folder / CONFIG).is_file()
         try:
             step = read_outcome(folder / OUTCOME).step

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradsurge.experiments.recipes import Variant, study_name
-from gradsurge.experiments.runs.run_folder import OUTCOME, FolderTaken
+from gradsurge.experiments.runs.run_folder import FolderTaken, has_ended
 from gradsurge.experiments.search import SearchTrial, TrialInterrupted
 from gradsurge.experiments.search.shift import FAILURES
 from gradsurge.experiments.search.storage import StorageError
@@ -123,7 +123,7 @@ class Matrix:
         """Tell whether the runs that these go on from are trained; False if that is to come."""
         for run in runs:
             init = run.variant.init
-            if init is None or (self.site.folder / RUNS / init / str(run.init) / OUTCOME).is_file():
+            if init is None or has_ended(self.site.folder / RUNS / init / str(run.init)):
                 continue
             if {init, f"{init} {run.init}"} & self.failures.keys():
                 raise ValueError(f"it goes on from {init}, which failed")
@@ -192,7 +192,7 @@ class Matrix:
 
     def _is_to_be_mended(self, run: PlannedRun) -> bool:
         """Tell, once for each run, whether some of its cases could not be measured before."""
-        trained = (run.folder(self.site.folder) / OUTCOME).is_file()
+        trained = has_ended(run.folder(self.site.folder))
         if run.title in self._looked_at or not trained:
             return False
         self._looked_at.add(run.title)
@@ -211,7 +211,7 @@ class Matrix:
         return bool(runs) and all(self._is_there(run, measured, start) for run in runs)
 
     def _is_there(self, run: PlannedRun, measured: bool, start: bool) -> bool:
-        if start and not (run.folder(self.site.folder) / OUTCOME).is_file():
+        if start and not has_ended(run.folder(self.site.folder)):
             return False
         return not measured or self.plan.records.of(run) is not None
 

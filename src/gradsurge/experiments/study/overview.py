@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gradsurge.experiments.recipes import Recipe, Variant
 from gradsurge.experiments.runs.presets import PRESETS
-from gradsurge.experiments.runs.run_folder import OUTCOME
+from gradsurge.experiments.runs.run_folder import has_ended
 from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.planned_run import PlannedRun
 from gradsurge.experiments.study.protocol import Protocol
@@ -176,7 +176,7 @@ class _Look:
         return self.plan.recipe.search.keep if keeps else variant.seeds
 
     def _is_trained(self, variant: Variant, run: str) -> bool:
-        return (self.folder / RUNS / variant.name / run / OUTCOME).is_file()
+        return has_ended(self.folder / RUNS / variant.name / run)
 
     def _steps(self, variant: Variant) -> int:
         of_preset = PRESETS[self.plan.recipe.run.get("preset", "quick")].training

@@ -7,7 +7,7 @@ from pathlib import Path
 from gradsurge.data import CaseError
 from gradsurge.experiments.recipes import Recipe, TablePart, Variant
 from gradsurge.experiments.result_table import ResultTable
-from gradsurge.experiments.runs.run_folder import OUTCOME
+from gradsurge.experiments.runs.run_folder import has_ended
 from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.matrix import Matrix
 from gradsurge.experiments.study.protocol import Protocol
@@ -119,7 +119,7 @@ def _with_failed_points(
     more = [
         (f"{variant} {name}", "its training failed when it was tried")
         for variant, name in points
-        if f"{variant} {name}" not in told and not (trained / variant / name / OUTCOME).is_file()
+        if f"{variant} {name}" not in told and not has_ended(trained / variant / name)
     ]
     return [*failures, *more]
 

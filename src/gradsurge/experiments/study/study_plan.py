@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gradsurge.experiments.recipes import Recipe, Variant
 from gradsurge.experiments.recipes.requests import SEED
-from gradsurge.experiments.runs.run_folder import OUTCOME
+from gradsurge.experiments.runs.run_folder import has_ended
 from gradsurge.experiments.search.trial_runs import RUNS
 from gradsurge.experiments.study.kept_records import KeptRecords
 from gradsurge.experiments.study.planned_run import PlannedRun
@@ -60,7 +60,7 @@ class StudyPlan:
         place = self.records.folder / RUNS / searched.name
         done = [index for index in range(len(known.tried)) if index not in known.failed]
         names = [self.protocol.try_name(index, known.tried[index].point) for index in done]
-        return bool(known.failed) and all((place / name / OUTCOME).is_file() for name in names)
+        return bool(known.failed) and all(has_ended(place / name) for name in names)
 
     def runs(self, variant: Variant) -> list[PlannedRun]:
         """Return the runs of a variant that tables are made of; none while its point is unknown."""

@@ -18,7 +18,7 @@ from gradsurge.experiments.figure_data.confident_errors import CONFIDENT
 from gradsurge.experiments.figure_data.map_comparison import ComparedMaps, MapName
 from gradsurge.experiments.figure_data.windows import Window, whole
 from gradsurge.report.figures.arrow_field import ArrowField
-from gradsurge.report.figures.fitted_text import letters, short, wrapped
+from gradsurge.report.figures.fitted_text import drawable, letters, short, wrapped
 from gradsurge.report.figures.loss_titles import loss_title
 from gradsurge.report.figures.planes import (
     OUTLINE,
@@ -34,7 +34,6 @@ from gradsurge.report.style import styled
 _WIDTH = 7.0  # inches of all panels together
 _MOST, _LEAST = 1.75, 1.15  # inches of one: where there are many, the figure grows
 _HEADLINE, _TITLE, _PLACE = 9, 8, 6.5  # points
-_WHOLE = 1000  # letters: the whole name
 
 
 def numbers(rows: Sequence[ComparedMaps]) -> dict[str, float]:
@@ -103,7 +102,7 @@ def _words(name: MapName, run: str, between: str = " ") -> str:
 
 
 def _full_title(name: MapName) -> str:
-    return map_title(name, " ", _WHOLE)
+    return _words(name, drawable(name.run))
 
 
 def _set_headline(figure: Figure, text: str) -> None:

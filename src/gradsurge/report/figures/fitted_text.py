@@ -16,11 +16,16 @@ def short(name: str, longest: int = 26) -> str:
     >>> short("Fall_ü"), short("病例_1")
     ('Fall_ü', '??_1')
     """
-    known = "".join(letter if ord(letter) in _letters() else "?" for letter in name)
+    known = drawable(name)
     if len(known) <= longest:
         return known
     kept = max(longest - 3, 2) // 2
     return f"{known[:kept]}...{known[-kept:]}"
+
+
+def drawable(name: str) -> str:
+    """Return a name with "?" for each letter that the font lacks."""
+    return "".join(letter if ord(letter) in _letters() else "?" for letter in name)
 
 
 def letters(inches: float, points: float) -> int:

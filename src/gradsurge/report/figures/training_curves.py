@@ -33,19 +33,26 @@ class Curves(NamedTuple):
     """The lines of one run.
 
     Attributes:
-        name: for the legend.
+        run: its name.
+        trained_with: name of its loss.
         loss, learning_rate: of the steps.
         scores: of the validations, by name.
         best: the step of the best validation; None before the first.
         end: score -> value after correction, at the end.
     """
 
-    name: str
+    run: str
+    trained_with: str
     loss: Line
     learning_rate: Line
     scores: dict[str, Line]
     best: int | None
     end: dict[str, float]
+
+    @property
+    def name(self) -> str:
+        """Run and loss."""
+        return f"{self.run} ({self.trained_with})"
 
 
 def compute(run: RunHistory) -> Curves:
@@ -59,7 +66,8 @@ def compute(run: RunHistory) -> Curves:
         found["dice"] = run.outcome.mask_dice
         end = {name: value for name, value in found.items() if value is not None}
     return Curves(
-        name=f"{run.name} ({run.config.loss})",
+        run=run.name,
+        trained_with=run.config.loss,
         loss=smoothed(steps, np.array(run.losses)),
         learning_rate=smoothed(steps, np.array(run.learning_rates)),
         scores={name: _of_validations(run, name) for name in _SCORES},
@@ -164,7 +172,6 @@ def _log_if_wide(axis: Axes) -> None:
 
 
 def _handle(curves: Curves, look: ModelLook) -> Line2D:
-    run, _, loss = curves.name.rpartition(" (")  # which tells more than the run's last letters
-    name = f"{short(run)} ({loss}".replace("$", r"\$")
+    name = curves._replace(run=short(curves.run)).name.replace("$", r"\$")
     dashes = look.dashes or (None, None)
     return Line2D([], [], color=look.colour, dashes=dashes, marker=look.marker, ms=4, label=name)

@@ -68,12 +68,8 @@ def _about(heaviest: HeaviestCase | None) -> str:
 
 
 def _means(title: str, lines: Sequence[Line], without: str | None = None) -> TableBlock:
-    rows = []
-    for line in lines:
-        cells = {c.name: _mean_cell(line, c, without) for c in _columns_of(line)}
-        base = None if line.base is None else line.base.key
-        rows.append(TableRow(line.key, line.title, cells, group_of(line.row.variant), base))
-    return TableBlock(title, rows)
+    cells = ({c.name: _mean_cell(line, c, without) for c in _columns_of(line)} for line in lines)
+    return TableBlock(title, [line.row_of(one) for line, one in zip(lines, cells, strict=True)])
 
 
 def _mean_cell(line: Line, column: Column, without: str | None) -> Cell:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradsurge.experiments.study.tables.profile_scores import by_case
-from gradsurge.experiments.study.tables.significance import RunValues, case_means
+from gradsurge.experiments.study.tables.lines import Line, View, run_values
+from gradsurge.experiments.study.tables.significance import case_means
 from gradsurge.experiments.study.tables.table_rows import RowRecords
 
 
@@ -40,7 +40,7 @@ def heaviest_case(rows: Sequence[RowRecords]) -> HeaviestCase | None:
 
 def _shares(row: RowRecords) -> dict[str, float]:
     """Return case -> share of the row's NLL, averaged over its runs; nothing if there is none."""
-    kept = ((record, by_case(record, "nll", "foreground")) for record in row.records)
-    means = case_means([RunValues.of(r, values) for r, values in kept if values is not None])
+    line = Line(row.variant.name, row.variant.title, row)
+    means = case_means(run_values(line, "nll", View("foreground")))
     total = math.fsum(means.values())
     return {case: value / total for case, value in means.items()} if total > 0 else {}

@@ -1,7 +1,7 @@
 """Lines of a table of scores: a variant after a correction, and what it is compared with."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gradsurge.experiments.evaluation.settings import Profile
@@ -38,6 +38,11 @@ class Line:
     row: RowRecords
     correction: str = NONE
     base: "Line | None" = None
+
+    def row_of(self, cells: Mapping[str, Cell]) -> TableRow:
+        """Return the row of a table with these cells."""
+        base = None if self.base is None else self.base.key
+        return TableRow(self.key, self.title, cells, group_of(self.row.variant), base)
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,7 @@ def table_row(
             tests.append(test)
         star = test is not None and test.star and _is_better(line, column, view, values)
         cells[name] = cell_of(values, star=star, scale=_PER_CENT.get(name, 1.0))
-    base = None if line.base is None else line.base.key
-    return TableRow(line.key, line.title, cells, group_of(line.row.variant), base)
+    return line.row_of(cells)
 
 
 def _test(line: Line, column: Column, view: View) -> PairedTest | None:

@@ -18,7 +18,6 @@ from gradsurge.experiments.study.tables.corrections import correction_lines
 from gradsurge.experiments.study.tables.lines import Line
 from gradsurge.experiments.study.tables.table_rows import (
     Number,
-    group_of,
     rows_of,
     whole_cell,
 )
@@ -85,8 +84,7 @@ def _row(line: Line, kind: str, score: str) -> TableRow:
         column.name: whole_cell(line.row, _number, line.correction, kind, score, k)
         for k, column in enumerate(COLUMNS)
     }
-    base = None if line.base is None else line.base.key
-    return TableRow(line.key, line.title, cells, group_of(line.row.variant), base)
+    return line.row_of(cells)
 
 
 def _number(record: Record, correction: str, kind: str, score: str, step: int) -> Number:
