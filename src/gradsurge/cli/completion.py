@@ -26,6 +26,7 @@ LOSSES = (
 RECIPES = (
     "brats-mets",
     "chase",
+    "chase-short",
     "fives",
     "hippocampus",
     "inbreast",

@@ -26,8 +26,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="RECIPE",
-            help="fives, inbreast, brats-mets, kits, kits-primus, chase, hippocampus, "
-            "isles, isles-narrow, phantoms; or a TOML file.",
+            help="fives, inbreast, brats-mets, kits, kits-primus, chase, chase-short, "
+            "hippocampus, isles, isles-narrow, phantoms; or a TOML file.",
             autocompletion=one_of(*RECIPES),
         ),
     ],

@@ -23,7 +23,7 @@ from gradsurge.experiments.runs import open_run, plan_run, train_run
 from gradsurge.losses import make_loss
 
 PAPER = ("brats-mets", "fives", "inbreast", "kits", "kits-primus")
-OURS = ("chase", "hippocampus", "isles", "isles-narrow", "phantoms")
+OURS = ("chase", "chase-short", "hippocampus", "isles", "isles-narrow", "phantoms")
 THIRTEEN = {
     *("ce", "dice", "dice-surgery", "tversky", "tversky-surgery", "ce+dice", "ce+dice-surgery"),
     *("dice++", "svls", "svls+dice", "nacl", "nacl+dice", "ace+dice"),
@@ -203,7 +203,7 @@ def test_ours_have_all_losses_and_one_small_grid(name):
     assert recipe.variant("tversky").loss_options == recipe.variant("tversky-surgery").loss_options
 
 
-@pytest.mark.parametrize("name", ["hippocampus", "isles", "isles-narrow", "phantoms"])
+@pytest.mark.parametrize("name", ["chase", "hippocampus", "isles", "isles-narrow", "phantoms"])
 def test_fewer_steps_are_compared_at_the_same_point(name):
     recipe = read_recipe(name)
     short = [v for v in recipe.variants if v.name.endswith(".short")]
@@ -245,7 +245,8 @@ def test_schedules_have_one_budget(name):
 def test_tables_of_ours(name, scale):
     assert {"corrections", "8"} <= read_recipe(name, scale).tables.keys()
     expected = {
-        "chase": {"1", "3", "4", "shift"},
+        "chase": {"1", "3", "4", "budget", "shift"},
+        "chase-short": {"1", "3", "4", "shift"},
         "hippocampus": {"2", "5", "budget", "schedule", "statistics", "shift"},
         "isles": {"2", "5", "6", "bias", "budget", "volume"},
         "isles-narrow": {"2", "5", "6", "budget", "schedule", "statistics", "volume"},
