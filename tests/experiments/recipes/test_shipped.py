@@ -209,6 +209,7 @@ def test_fewer_steps_are_compared_at_the_same_point(name):
     short = [v for v in recipe.variants if v.name.endswith(".short")]
     assert {"ce", "dice", "dice-surgery"} <= {v.loss for v in short}
     assert all(v.point_of == v.loss and v.share < 1 for v in short)
+    assert all(v.loss_options == recipe.variant(v.loss).loss_options for v in short)
     assert {v.seeds for v in short} == {3 if name == "isles-narrow" else 1}
     rows = {row.name for row in recipe.variants_of("budget")}
     assert {v.name for v in short} | {v.loss for v in short} <= rows
