@@ -24,16 +24,16 @@ LOSSES = (
     ),
 )
 RECIPES = (
-    "brats-mets",
-    "chase",
-    "chase-short",
     "fives",
-    "hippocampus",
     "inbreast",
-    "isles",
-    "isles-narrow",
+    "brats-mets",
     "kits",
     "kits-primus",
+    "chase",
+    "chase-short",
+    "hippocampus",
+    "isles",
+    "isles-narrow",
     "phantoms",
 )
 DATASETS = ("fives", "inbreast", "brats-mets", "kits", "nnunet", "images", "chase")

@@ -26,8 +26,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="RECIPE",
-            help="fives, inbreast, brats-mets, kits, kits-primus, chase, chase-short, "
-            "hippocampus, isles, isles-narrow, phantoms; or a TOML file.",
+            help=f"{', '.join(RECIPES)}; or a TOML file.",
             autocompletion=one_of(*RECIPES),
         ),
     ],
