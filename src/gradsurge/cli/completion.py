@@ -40,8 +40,7 @@ DATASETS = ("fives", "inbreast", "brats-mets", "kits", "nnunet", "images", "chas
 PHANTOMS = ("lesions-2d", "lesions-3d", "vessels-2d", "organs-3d")
 MODELS = ("residual-unet", "primus-s", "primus-b", "primus-m", "primus-l")
 REGIONS = ("all", "active", "mask", "band")
-TABLES = (
-    *map(str, range(1, 9)),
+OUR_TABLES = (
     "corrections",
     "bias",
     "cases",
@@ -52,6 +51,7 @@ TABLES = (
     "shift",
     "volume",
 )
+TABLES = (*"12345678", *OUR_TABLES)
 
 
 def one_of(*names: str) -> Completer:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gradsurge.cli.completion import LOSSES, RECIPES, TABLES, one_of, some_of
+from gradsurge.cli.completion import LOSSES, OUR_TABLES, RECIPES, TABLES, one_of, some_of
 from gradsurge.cli.reproduce_work import reproduce_as_asked
 from gradsurge.cli.worker_options import (
     WHAT,
@@ -35,8 +35,7 @@ def reproduce(
         option(
             WHAT,
             "NAME",
-            "1 to 8, corrections, bias, cases, budget, schedule, statistics, optimiser, "
-            "shift, volume; repeatable. All that the recipe has if left out.",
+            f"1 to 8, {', '.join(OUR_TABLES)}; repeatable. All that the recipe has if left out.",
             autocompletion=one_of(*TABLES),
         ),
     ] = None,
