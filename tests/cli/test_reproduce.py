@@ -1,5 +1,6 @@
 """``gradsurge reproduce`` as a user types it."""
 
+import csv
 import json
 import shutil
 import sys
@@ -63,6 +64,7 @@ def test_a_dry_run_tells_runs_time_and_published_numbers(run, tmp_path):
     assert "dice-surgery: trial_000, trial_001, ... trial_024" in result.stdout
     assert told["minutes"] == pytest.approx(11 * 25 * 250_000 * told["seconds_a_step"] / 60)
     assert told["folder"] == "runs/fives-paper"
+    assert 0.3118 in [number["value"] for number in told["published"] if number["column"] == "nll"]
 
 
 def test_without_data_the_published_table_is_printed(run, tmp_path):
@@ -149,6 +151,9 @@ def test_a_finished_study_needs_no_data(finished, tiny, run, tmp_path):
     told = json.loads(result.stdout)
     assert told["records"] == 2
     assert told["failures"] == []
+    with (tmp_path / "tables" / "table1.csv").open() as file:
+        written = [(line["row"], line["column"], line["value"]) for line in csv.DictReader(file)]
+    assert [(n["row"], n["column"], str(n["value"])) for n in told["numbers"]] == written
     assert {file.name for file in tmp_path.iterdir()} == {"records", "study.json", "tables"}
     dry = run(*words, "--dry-run")
     assert "0 runs are missing" in dry.stdout

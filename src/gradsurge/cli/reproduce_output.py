@@ -1,7 +1,7 @@
 """What ``gradsurge reproduce`` prints and writes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from gradsurge.experiments.recipes import Recipe
+    from gradsurge.experiments.result_table import ResultTable
     from gradsurge.experiments.study import Overview, Reproduction
 
 _FEW = 6  # names on a line
@@ -72,32 +73,46 @@ def in_words(minutes: float) -> str:
 
 def print_published(asked: "Recipe") -> None:
     """Print the published numbers that the tables are compared with."""
+    from gradsurge.report.tables import to_text
+
+    for table in _published(asked):
+        typer.echo(f"\n{to_text(table)}", nl=False)
+
+
+def _published(asked: "Recipe") -> Iterator["ResultTable"]:
     from gradsurge.experiments.published import published_table
-    from gradsurge.report.tables import as_published, to_text
+    from gradsurge.report.tables import as_published
 
     for name, part in asked.tables.items():
         if part.published is None or not name.isdigit():
             continue
         published = published_table(int(name))
         blocks = [part.published] if part.published in published.blocks else None
-        typer.echo(f"\n{to_text(as_published(published, blocks))}", nl=False)
+        yield as_published(published, blocks)
 
 
 def print_tables(found: "Reproduction", files: list[Path], *, as_json: bool) -> None:
-    """Print the tables, or as JSON where they are and what failed."""
+    """Print the tables, or as JSON their numbers, where they are and what failed."""
     from gradsurge.report.tables import to_text
 
     if as_json:
         content = {
             "tables": [str(file) for file in files],
+            "numbers": _numbers(found.tables),
             "records": len(found.records),
             "failures": [{"run": run, "reason": reason} for run, reason in found.failures],
         }
-        typer.echo(json.dumps(content, indent=2))
+        typer.echo(json.dumps(content, indent=2, allow_nan=False))
         return
     for table in found.tables:
         typer.echo(f"{to_text(table)}\n", nl=False)
     typer.echo(f"Written: {files[0].parent} ({len(files)} files)")
+
+
+def _numbers(tables: Iterable["ResultTable"]) -> list[dict[str, object]]:
+    from gradsurge.report.tables import tidy_rows
+
+    return [row for table in tables for row in tidy_rows(table)]
 
 
 def write_all(recipe: "Recipe", found: "Reproduction", out: Path) -> list[Path]:
@@ -127,6 +142,7 @@ def _overview_to_json(
         "scale": recipe.scale,
         "folder": str(out),
         "tables": list(asked.tables),
+        "published": _numbers(_published(asked)),
         "missing": overview.missing,
         "minutes": round(overview.minutes, 2),
         "seconds_a_step": overview.pace.seconds,

@@ -123,6 +123,15 @@ def test_stars_of_pooled_scores_name_what_was_tested(rng):
     assert "test of the scores of single cases, not pooled ones, over 12 cases" in table.caption
 
 
+def test_captions_tell_of_the_corrections_that_are_shown():
+    names = ("corrections", "budget", "schedule")
+    made = recipe(["dice"], {name: ["dice"] for name in names})
+    found = [tables_of([record("dice")], made, name).caption for name in names]
+    told = ["Bias and temperature: fitted on", "Temperature: fitted on", None]
+    for caption, words in zip(found, told, strict=True):
+        assert words in caption if words else "fitted on" not in caption
+
+
 def test_no_star_where_scipy_sees_none(rng):
     base = rng.uniform(0.2, 0.3, 12)
     other = rng.permutation(base)

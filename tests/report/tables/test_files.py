@@ -88,9 +88,9 @@ def test_tables_before_the_first_run_are_written(tmp_path, rows):
 
 
 def test_stars_of_the_paper_are_told_apart():
-    told = "Stars in its columns: as printed; the paper does not name its test."
-    assert told in to_markdown(compared())
+    told = "Stars in the paper's columns: as printed; the paper does not name its test."
+    assert all(told in write(compared()) for write in (to_markdown, to_text))
     first = compared().blocks[0]
     plain = {row: {"nll": Cell(0.3)} for row in first.published}
     without = replace(compared(), blocks=[replace(first, published=plain)])
-    assert told not in to_markdown(without)
+    assert not any(told in write(without) for write in (to_markdown, to_text))

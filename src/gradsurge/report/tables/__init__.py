@@ -11,7 +11,7 @@ from gradsurge.report.tables.html_page import to_html, to_html_fragment
 from gradsurge.report.tables.latex import to_latex
 from gradsurge.report.tables.markdown import to_markdown
 from gradsurge.report.tables.plain_text import to_text
-from gradsurge.report.tables.tidy_csv import to_csv
+from gradsurge.report.tables.tidy_csv import tidy_rows, to_csv
 
 __all__ = [
     "Cell",
@@ -20,6 +20,7 @@ __all__ = [
     "TableBlock",
     "TableRow",
     "as_published",
+    "tidy_rows",
     "to_csv",
     "to_html",
     "to_html_fragment",

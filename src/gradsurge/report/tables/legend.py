@@ -15,8 +15,7 @@ def legend(grid: Grid) -> str:
         said.append("±: standard deviation.")
     if grid.compares:
         said.append("Paper: published numbers, marked by the same rule.")
-        if _has_published_stars(grid):
-            said.append("Stars in its columns: as printed; the paper does not name its test.")
+        said += published_stars(grid)
     if any(section.kind == "ratios" for section in grid.sections):
         said.append("Ratios: a row's value over its base's.")
     if any(cell.value == DASH for cell in cells):
@@ -24,14 +23,17 @@ def legend(grid: Grid) -> str:
     return " ".join(said)
 
 
-def _has_published_stars(grid: Grid) -> bool:
+def published_stars(grid: Grid) -> list[str]:
+    """Return a sentence on the stars in the paper's columns, if there are any."""
     sources = [source for head in grid.heads for source in head.sources]
-    return any(
+    starred = any(
         cell.star and source == "paper"
         for section in grid.sections
         for line in section.lines
         for cell, source in zip(line.cells, sources, strict=True)
     )
+    told = "Stars in the paper's columns: as printed; the paper does not name its test."
+    return [told] if starred else []
 
 
 def full_caption(table: ResultTable, grid: Grid) -> str:

@@ -2,7 +2,7 @@
 
 from gradsurge.experiments.result_table import ResultTable
 from gradsurge.report.tables.grid import Grid, Printed, grid_of
-from gradsurge.report.tables.legend import provenance_line
+from gradsurge.report.tables.legend import provenance_line, published_stars
 from gradsurge.report.tables.numbers import one_line
 
 _PLACES = {1: "¹", 2: "²"}
@@ -51,6 +51,10 @@ def _aligned(line: list[str], widths: list[int]) -> str:
 
 def _legend(grid: Grid) -> str:
     cells = [cell for section in grid.sections for line in section.lines for cell in line.cells]
-    places = "¹ best of its block, ² second best." if any(cell.place for cell in cells) else ""
-    ratios = any(section.kind == "ratios" for section in grid.sections)
-    return f"{places} {'Ratios: a value over that of its base.' if ratios else ''}"
+    said = []
+    if any(cell.place for cell in cells):
+        said.append("¹ best of its block, ² second best.")
+    said += published_stars(grid)
+    if any(section.kind == "ratios" for section in grid.sections):
+        said.append("Ratios: a value over that of its base.")
+    return " ".join(said)

@@ -1,4 +1,4 @@
-"""A table as CSV, in long form."""
+"""A table in long form, a line a number: as CSV, and as rows for JSON."""
 
 import csv
 import io
@@ -39,18 +39,21 @@ def to_csv(table: ResultTable) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
     writer.writeheader()
+    writer.writerows(tidy_rows(table))
+    return text.getvalue()
+
+
+def tidy_rows(table: ResultTable) -> Iterator[dict[str, object]]:
+    """Yield every number with its `FIELDS`, as the lines of the CSV have them."""
     for block in table.blocks:
         for column in table.columns:
             for source in sources_of(table, column):
                 won = block_places(block, column, source)
                 for record in _records(block, column, source, won):
-                    writer.writerow(
-                        {
-                            name: one_line(entry) if isinstance(entry, str) else entry
-                            for name, entry in {"table": table.name, **record}.items()
-                        }
-                    )
-    return text.getvalue()
+                    yield {
+                        name: one_line(entry) if isinstance(entry, str) else entry
+                        for name, entry in {"table": table.name, **record}.items()
+                    }
 
 
 def _records(

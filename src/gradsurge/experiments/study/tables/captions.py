@@ -112,5 +112,5 @@ def provenance_of(rows: Sequence[RowRecords]) -> dict[str, str]:
         if name == "date":
             found[name] = max(values)
         elif name != "command":
-            found[name] = ", ".join(values) if len(values) < 4 else f"{len(values)} different"
+            found[name] = "; ".join(values) if len(values) < 4 else f"{len(values)} different"
     return found

@@ -34,15 +34,16 @@ TITLES = {
 }
 _OF_TABLE = {"corrections": CORRECTIONS, "budget": (NONE, "equilibrium", "temperature")}
 _CHOSEN = (NONE, "equilibrium")
+_FITTED = ("bias", "temperature")
 _DISTANCES = (
     Column("rms", "RMS to posterior", "lower", 4),
     Column("kl", "KL to posterior", "lower", 5),
 )
+_EQUILIBRIUM = "Equilibrium: the closed form of the training's own rates, nothing fitted."
 _ABOUT = (
-    "Equilibrium: the closed form of the training's own rates, nothing fitted. Bias and "
-    "temperature: fitted on validation cases. Masks are made of raw probabilities, so DSC is that "
-    "of the uncorrected line. Surgery is compared with its base after the same correction; where "
-    "the base has none of that name, with the base as it is."
+    "Masks are made of raw probabilities, so DSC is that of the uncorrected line. Surgery is "
+    "compared with its base after the same correction; where the base has none of that name, with "
+    "the base as it is."
 )
 
 
@@ -67,9 +68,15 @@ def corrections_table(records: Sequence[Record], recipe: Recipe, table: str) -> 
         title=TITLES[table],
         columns=columns,
         blocks=[TableBlock(recipe.title, shown), *_truth(rows, scores), *rater],
-        words=[ABOUT[view.profile], ABOUT_DICE, _ABOUT],
+        words=[ABOUT[view.profile], ABOUT_DICE, _EQUILIBRIUM, _about_fitted(lines), _ABOUT],
         last_words=[about_tests(tests, view), ABOUT_RATER if rater else ""],
     )
+
+
+def _about_fitted(lines: Sequence[Line]) -> str:
+    shown = {line.correction for line in lines}
+    fitted = [name for name in CORRECTIONS if name in _FITTED and name in shown]
+    return f"{' and '.join(fitted).capitalize()}: fitted on validation cases." if fitted else ""
 
 
 def correction_lines(rows: Sequence[RowRecords], corrections: Sequence[str]) -> list[Line]:
