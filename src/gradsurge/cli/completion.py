@@ -30,7 +30,6 @@ RECIPES = (
     "kits",
     "kits-primus",
     "chase",
-    "chase-short",
     "hippocampus",
     "isles",
     "isles-narrow",

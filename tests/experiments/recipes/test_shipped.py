@@ -23,7 +23,7 @@ from gradsurge.experiments.runs import open_run, plan_run, train_run
 from gradsurge.losses import make_loss
 
 PAPER = ("brats-mets", "fives", "inbreast", "kits", "kits-primus")
-OURS = ("chase", "chase-short", "hippocampus", "isles", "isles-narrow", "phantoms")
+OURS = ("chase", "hippocampus", "isles", "isles-narrow", "phantoms")
 THIRTEEN = {
     *("ce", "dice", "dice-surgery", "tversky", "tversky-surgery", "ce+dice", "ce+dice-surgery"),
     *("dice++", "svls", "svls+dice", "nacl", "nacl+dice", "ace+dice"),
@@ -247,7 +247,6 @@ def test_tables_of_ours(name, scale):
     assert {"corrections", "8"} <= read_recipe(name, scale).tables.keys()
     expected = {
         "chase": {"1", "3", "4", "budget", "shift"},
-        "chase-short": {"1", "3", "4", "shift"},
         "hippocampus": {"2", "5", "budget", "schedule", "statistics", "shift"},
         "isles": {"2", "5", "6", "bias", "budget", "volume"},
         "isles-narrow": {"2", "5", "6", "budget", "schedule", "statistics", "volume"},
