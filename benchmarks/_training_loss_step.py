@@ -48,6 +48,12 @@ class PairedSteps(NamedTuple):
 
 def measure_pairs(task: str, rounds: int) -> list[PairedSteps]:
     """Time pairs of steps of the preset "quick" in "2D" or "3D"."""
+    model, image, label = quick_batch(task)
+    return [_measure(model, image, label, task, *pair, rounds) for pair in PAIRS]
+
+
+def quick_batch(task: str) -> tuple[nn.Module, Tensor, Tensor]:
+    """Return the network of the preset "quick", and images and labels of one batch."""
     torch.manual_seed(0)
     patch, preset = PATCHES[task], PRESETS["quick"]
     axes = len(patch)
@@ -55,7 +61,7 @@ def measure_pairs(task: str, rounds: int) -> list[PairedSteps]:
     model = make_model(config).train()
     image = torch.randn(preset.batch[axes], 1, *patch)
     label = (torch.rand(image.shape[0], *patch) < 0.05).to(torch.uint8)
-    return [_measure(model, image, label, task, *pair, rounds) for pair in PAIRS]
+    return model, image, label
 
 
 def _measure(
@@ -67,7 +73,7 @@ def _measure(
     other: str,
     rounds: int,
 ) -> PairedSteps:
-    steps = [_step(model, make_loss(name)) for name in (plain, other)]
+    steps = [step_of(model, make_loss(name)) for name in (plain, other)]
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds + WARM_UP):
         # Each goes first every other time: the second finds warmer caches.
@@ -79,7 +85,8 @@ def _measure(
     return PairedSteps(task, plain, other, *times)
 
 
-def _step(model: nn.Module, loss: nn.Module) -> Callable[[Tensor, Tensor], None]:
+def step_of(model: nn.Module, loss: nn.Module) -> Callable[[Tensor, Tensor], None]:
+    """Return a training step: forward, backward, clipped, AdamW."""
     settings = TrainSettings(steps=1, optimiser="adamw", learning_rate=1e-4)
     optimiser = make_optimiser(model, settings)
 
