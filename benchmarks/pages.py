@@ -3,7 +3,7 @@
 Torch takes fresh memory for every result, and Linux maps it piece by piece as it is written to:
 4 KB at a time, or 2 MB where huge pages are asked for. Who asks is settled by the environment
 before a process starts, so each way has processes of its own, which take turns.
-``python benchmarks/pages.py [--rounds 40] [--turns 3] [--json FILE]``
+``python benchmarks/pages.py [--rounds 20] [--turns 2] [--json FILE]``
 """
 
 import argparse
@@ -58,8 +58,8 @@ def in_fresh_process(task: str, rounds: int, way: dict[str, str]) -> tuple[float
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--task", choices=PATCHES, help=argparse.SUPPRESS)  # of a fresh process
     args = parser.parse_args()

@@ -75,7 +75,7 @@ def corrections_table(records: Sequence[Record], recipe: Recipe, table: str) -> 
 
 def _about_fitted(lines: Sequence[Line]) -> str:
     shown = {line.correction for line in lines}
-    fitted = [name for name in CORRECTIONS if name in _FITTED and name in shown]
+    fitted = [name for name in _FITTED if name in shown]
     return f"{' and '.join(fitted).capitalize()}: fitted on validation cases." if fitted else ""
 
 
