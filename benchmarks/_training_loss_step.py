@@ -73,7 +73,7 @@ def _measure(
     other: str,
     rounds: int,
 ) -> PairedSteps:
-    steps = [step_of(model, make_loss(name)) for name in (plain, other)]
+    steps = [training_step(model, make_loss(name)) for name in (plain, other)]
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds + WARM_UP):
         # Each goes first every other time: the second finds warmer caches.
@@ -85,7 +85,7 @@ def _measure(
     return PairedSteps(task, plain, other, *times)
 
 
-def step_of(model: nn.Module, loss: nn.Module) -> Callable[[Tensor, Tensor], None]:
+def training_step(model: nn.Module, loss: nn.Module) -> Callable[[Tensor, Tensor], None]:
     """Return a training step: forward, backward, clipped, AdamW."""
     settings = TrainSettings(steps=1, optimiser="adamw", learning_rate=1e-4)
     optimiser = make_optimiser(model, settings)

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from _provenance import provenance, provenance_line
-from _training_loss_step import PATCHES, WARM_UP, quick_batch, step_of
+from _training_loss_step import PATCHES, WARM_UP, quick_batch, training_step
 from rich.console import Console
 from rich.table import Table
 
@@ -38,7 +38,7 @@ WAYS = {
 def step_times(task: str, rounds: int) -> list[float]:
     """Return milliseconds of training steps with Dice surgery."""
     model, image, label = quick_batch(task)
-    step, times = step_of(model, make_loss("dice-surgery")), []
+    step, times = training_step(model, make_loss("dice-surgery")), []
     for _ in range(rounds + WARM_UP):
         start = time.perf_counter()
         step(image, label)

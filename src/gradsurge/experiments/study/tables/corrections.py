@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Cell, Column, ResultTable, TableBlock, TableRow
-from gradsurge.experiments.runs.corrections import CORRECTIONS, NONE
+from gradsurge.experiments.runs.corrections import CORRECTIONS, FITTED, NONE
 from gradsurge.experiments.study.posterior_tally import POSTERIOR
 from gradsurge.experiments.study.record import Record
 from gradsurge.experiments.study.tables.captions import told_table
@@ -34,7 +34,6 @@ TITLES = {
 }
 _OF_TABLE = {"corrections": CORRECTIONS, "budget": (NONE, "equilibrium", "temperature")}
 _CHOSEN = (NONE, "equilibrium")
-_FITTED = ("bias", "temperature")
 _DISTANCES = (
     Column("rms", "RMS to posterior", "lower", 4),
     Column("kl", "KL to posterior", "lower", 5),
@@ -75,7 +74,7 @@ def corrections_table(records: Sequence[Record], recipe: Recipe, table: str) -> 
 
 def _about_fitted(lines: Sequence[Line]) -> str:
     shown = {line.correction for line in lines}
-    fitted = [name for name in _FITTED if name in shown]
+    fitted = [name for name in FITTED if name in shown]
     return f"{' and '.join(fitted).capitalize()}: fitted on validation cases." if fitted else ""
 
 
