@@ -201,6 +201,16 @@ def test_stopped_it_says_how_to_go_on_without_passwords(run, tiny, monkeypatch, 
     assert "secret" not in result.output
 
 
+def test_stopped_while_looking_it_promises_nothing(run, tiny, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study, "overview_of", interrupted)
+    result = run(tiny / "tiny.toml", "--dry-run")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("gradsurge: stopped; go on with: gradsurge reproduce ")
+
+
 def test_a_changed_recipe_does_not_go_on(finished, run, tiny, tmp_path):
     out, *_ = finished
     (tmp_path / "tiny.toml").write_text(GRID.replace("steps = 4,", "steps = 5,"))

@@ -28,8 +28,8 @@ def reproduce_as_asked(typed: Mapping[str, Any]) -> None:
     try:
         with sigterm_interrupts():
             _plan_and_run(typed)
-    except KeyboardInterrupt:
-        stop()
+    except KeyboardInterrupt:  # before the first run or after the last: nothing was to be saved
+        stop("stopped")
 
 
 def _plan_and_run(typed: Mapping[str, Any]) -> None:

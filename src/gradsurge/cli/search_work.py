@@ -34,8 +34,8 @@ def search_as_asked(typed: Mapping[str, Any]) -> None:
             end, status, runs = _join_and_work(typed)
     except (ValueError, DiskFull, WorkerError) as error:
         fail(error)
-    except KeyboardInterrupt:
-        stop()
+    except KeyboardInterrupt:  # before the first trial or after the last
+        stop("stopped")
     if typed["as_json"]:
         told = {"reason": end.reason, "trained": list(end.trained), **status.to_json()}
         typer.echo(json.dumps(told, indent=2))

@@ -120,8 +120,7 @@ def tell_phantoms(recipe: "Recipe", store: "Store") -> None:
         )
 
 
-def stop() -> NoReturn:
+def stop(what: str = "stopped, everything is saved") -> NoReturn:
     """Say how to go on after an interruption, and exit with 1."""
-    again = command_again(sys.argv)
-    typer.echo(f"gradsurge: stopped, everything is saved; go on with: {again}", err=True)
+    typer.echo(f"gradsurge: {what}; go on with: {command_again(sys.argv)}", err=True)
     raise typer.Exit(1)
