@@ -1,6 +1,5 @@
 """The command line: one file a command, no logic. Heavy imports stay inside the commands."""
 
-import os
 import sys
 from typing import Annotated
 
@@ -61,7 +60,6 @@ def _top(
 
 def main() -> None:
     """Run the command; a user's mistake is one line on stderr and exit code 2, a failure 1."""
-    _ask_for_huge_pages()
     try:
         code = app(prog_name="gradsurge", standalone_mode=False)
     except typer.TyperException as error:
@@ -74,12 +72,6 @@ def main() -> None:
         file = "" if error.filename is None else f"{error.filename}: "
         code = _complain(f"{file}{error.strerror or error}", 1)
     sys.exit(code or 0)
-
-
-def _ask_for_huge_pages() -> None:
-    # Torch looks this up at its first large tensor: pages of 2 MB instead of 4 KB, where Linux has
-    # them, make a training step on the CPU faster (docs/speed.md). Who has set it to 0 keeps that.
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
 def _complain(message: str, code: int) -> int:
