@@ -201,12 +201,13 @@ def test_stopped_it_says_how_to_go_on_without_passwords(run, tiny, monkeypatch, 
     assert "secret" not in result.output
 
 
-def test_stopped_while_looking_it_promises_nothing(run, tiny, monkeypatch):
+@pytest.mark.parametrize("what", ["overview_of", "study_store"])
+def test_stopped_before_a_run_it_promises_nothing(run, tiny, monkeypatch, what):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(study, "overview_of", interrupted)
-    result = run(tiny / "tiny.toml", "--dry-run")
+    monkeypatch.setattr(study, what, interrupted)
+    result = run(tiny / "tiny.toml")
     assert result.exit_code == 1
     assert result.stderr.startswith("gradsurge: stopped; go on with: gradsurge reproduce ")
 

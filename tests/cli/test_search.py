@@ -239,6 +239,16 @@ def test_stopped_it_says_how_to_go_on(run, recipe, store, tmp_path):
     assert (done.returncode, "2 done" in done.stdout) == (0, True)
 
 
+def test_stopped_before_a_trial_it_promises_nothing(run, recipe, store, tmp_path, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gradsurge.cli.search_work._join_and_work", interrupted)
+    result = run(*typed(recipe, store, tmp_path / "search", "--trials", 1))
+    assert result.returncode == 1
+    assert result.stderr.startswith("gradsurge: stopped; go on with: gradsurge search ")
+
+
 def test_stopped_within_an_import_it_imports_nothing(monkeypatch, capsys):
     # What was torn while torch was loading cannot be imported again.
     monkeypatch.setitem(sys.modules, "gradsurge.experiments.search", None)

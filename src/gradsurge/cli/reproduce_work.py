@@ -28,7 +28,7 @@ def reproduce_as_asked(typed: Mapping[str, Any]) -> None:
     try:
         with sigterm_interrupts():
             _plan_and_run(typed)
-    except KeyboardInterrupt:  # before the first run or after the last: nothing was to be saved
+    except KeyboardInterrupt:  # while looking, preparing or writing, or a second Ctrl-C
         stop("stopped")
 
 
@@ -59,7 +59,7 @@ def _plan_and_run(typed: Mapping[str, Any]) -> None:
             print_published(asked)
         _write(recipe, asked, out)
         fail(error)
-    except (StudyStopped, KeyboardInterrupt):
+    except StudyStopped:
         _write(recipe, asked, out)
         stop()
     except (ValueError, TrainingError, DiskFull, NothingToPrepare, WorkerError) as error:

@@ -34,7 +34,7 @@ def search_as_asked(typed: Mapping[str, Any]) -> None:
             end, status, runs = _join_and_work(typed)
     except (ValueError, DiskFull, WorkerError) as error:
         fail(error)
-    except KeyboardInterrupt:  # before the first trial or after the last
+    except KeyboardInterrupt:  # before the first trial, after the last, or a second Ctrl-C
         stop("stopped")
     if typed["as_json"]:
         told = {"reason": end.reason, "trained": list(end.trained), **status.to_json()}
