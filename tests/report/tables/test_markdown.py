@@ -1,5 +1,9 @@
 """Markdown, read back by a Markdown parser."""
 
+import html
+import re
+
+import markdown as python_markdown
 import pytest
 from hypothesis import example, given, settings
 from markdown_it import MarkdownIt
@@ -81,6 +85,12 @@ def test_any_text_is_shown_as_it_is(text):
         ["paragraph_open", "inline", "paragraph_close"] if expected else []
     )
     assert "".join(shown(token) for token in tokens if token.type == "inline") == expected
+
+
+@pytest.mark.parametrize("text", ["p < 0.01", "p > 1/2", "~~n~~ $x$", "a_b [c] *d* `e` #1 | 2 & 3"])
+def test_mkdocs_shows_the_text_as_it_is(text):
+    page = python_markdown.markdown(f"| {escape(text)} |\n| --- |", extensions=["tables"])
+    assert html.unescape(re.sub("<[^>]*>", "", page)).strip() == text
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,7 +7,9 @@ from gradsurge.report.tables.grid import Grid, Line, Printed, Section, grid_of
 from gradsurge.report.tables.legend import full_caption, provenance_line
 from gradsurge.report.tables.numbers import one_line
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~#$])")
+_SPECIAL = re.compile(r"([\\`*_\[\]>|#])")
+# MkDocs shows a backslash before these.
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", "~": "&#126;", "$": "&#36;"})
 # What begins a list where a paragraph begins with it.
 _LIST = re.compile(r"^([-+]|\d+[.)])(?=\s|$)|^([=-])(?=[=-]*$)")
 
@@ -36,9 +38,9 @@ def escape(text: str) -> str:
     r"""Return Markdown that shows the text as it is, on one line.
 
     >>> print(escape("lr_0.1 | *a* & <b>"))
-    lr\_0.1 \| \*a\* &amp; \<b\>
+    lr\_0.1 \| \*a\* &amp; &lt;b\>
     """
-    text = _SPECIAL.sub(r"\\\1", one_line(text).replace("&", "&amp;"))
+    text = _SPECIAL.sub(r"\\\1", one_line(text)).translate(_ENTITIES)
     return _LIST.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
 
 
