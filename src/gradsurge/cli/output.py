@@ -28,6 +28,12 @@ def fail(reason: object, error: BaseException | None = None) -> NoReturn:
     raise typer.Exit(1) from (error or (reason if isinstance(reason, Exception) else None))
 
 
+def interrupted(what: str, again: str) -> NoReturn:
+    """Print what an interruption left, and the command that goes on; exit with 1."""
+    typer.echo(f"gradsurge: {what}; go on with: {again}", err=True)
+    raise typer.Exit(1)
+
+
 @contextmanager
 def mistakes_in_one_line() -> Iterator[None]:
     """Let a ValueError end the command as `fail` does."""

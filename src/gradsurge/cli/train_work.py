@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gradsurge.cli.output import fail, progress_bar
+from gradsurge.cli.output import fail, interrupted, progress_bar
 from gradsurge.cli.train_options import request_of
 from gradsurge.cli.train_output import print_result, result_to_json
 
@@ -120,6 +120,4 @@ def _interrupt(*_: object) -> None:
 
 
 def _stop(what: str) -> NoReturn:
-    command = resume_command(sys.argv, os.environ)
-    typer.echo(f"gradsurge: {what}; go on with: {command}", err=True)
-    raise typer.Exit(1)
+    interrupted(what, resume_command(sys.argv, os.environ))

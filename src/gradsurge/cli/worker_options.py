@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from gradsurge.cli.output import check_directory, usage
+from gradsurge.cli.output import check_directory, interrupted, usage
 from gradsurge.cli.typed_secrets import command_again
 from gradsurge.experiments.threads import limit_threads
 
@@ -122,5 +122,4 @@ def tell_phantoms(recipe: "Recipe", store: "Store") -> None:
 
 def stop(what: str = "stopped, everything is saved") -> NoReturn:
     """Say how to go on after an interruption, and exit with 1."""
-    typer.echo(f"gradsurge: {what}; go on with: {command_again(sys.argv)}", err=True)
-    raise typer.Exit(1)
+    interrupted(what, command_again(sys.argv))
