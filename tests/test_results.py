@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 from pathlib import PurePath
 
 import pytest
@@ -46,14 +47,27 @@ def test_every_table_of_the_recipe_is_there(study):
     assert all((study / "tables" / f"{table.name}.md").is_file() for table in tables)
 
 
-def test_the_readme_shows_what_the_records_say():
-    file = ROOT / "docs" / "_site" / "results_overview.py"
-    spec = importlib.util.spec_from_file_location("results_overview", file)
+def _overview_script(name):
+    file = ROOT / "docs" / "_site" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    readme = (ROOT / "README.md").read_text().splitlines()
-    for line in module.overview().splitlines():
-        assert line in readme, f"not in the README: {line}"
+    return module
+
+
+def test_the_readme_shows_what_the_records_say():
+    table = _overview_script("results_overview").overview()
+    assert table in (ROOT / "README.md").read_text()
+
+
+def test_the_results_show_how_many_expectations_hold():
+    script = _overview_script("expectations_overview")
+    checked = script.studies()
+    page = (RESULTS / "index.md").read_text()
+    for table in (script.by_score(checked), script.by_study(checked)):
+        assert table in page, f"not in docs/results/index.md:\n{table}"
+        cells = re.findall(r"(\d+) of (\d+)", table)
+        assert sum(int(of) for _, of in cells) == sum(map(len, checked.values()))
 
 
 def test_records_name_no_place_on_the_machine():
