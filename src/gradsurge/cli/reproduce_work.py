@@ -28,7 +28,7 @@ def reproduce_as_asked(typed: Mapping[str, Any]) -> None:
     try:
         with sigterm_interrupts():
             _plan_and_run(typed)
-    except KeyboardInterrupt:  # while looking, preparing or writing, or a second Ctrl-C
+    except KeyboardInterrupt:  # nothing was under way that tells what is saved, or a second Ctrl-C
         stop("stopped")
 
 

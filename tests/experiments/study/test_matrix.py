@@ -5,6 +5,7 @@ import json
 import shutil
 import signal
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,6 +22,7 @@ from gradsurge.experiments.study import (
     Reproduction,
     StudyStopped,
     for_files,
+    matrix,
     overview_of,
     read_records,
     reproduce,
@@ -79,20 +81,20 @@ def test_searches_come_first_then_first_seeds_then_second_ones(unbroken):
     assert stages == [-1] * 4 + [0] * 5 + [1]
 
 
-def test_what_others_work_on_is_passed_over(unbroken, tmp_path):
+def test_what_others_work_on_is_passed_over(unbroken, tmp_path, monkeypatch):
     recipe, folder, *_ = unbroken
     held = tmp_path / "runs" / "dice" / "lr0.01"
     held.mkdir(parents=True)
 
-    class Impatient(Told):
-        def waiting(self):
-            raise StudyStopped("waiting")
+    def interrupted(_):
+        raise KeyboardInterrupt
 
-    told = Impatient()
+    monkeypatch.setattr(matrix, "time", SimpleNamespace(sleep=interrupted))
+    told = Told()
     site = tiny_site(recipe, tmp_path, told, folder / "store")
     with (held / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(StudyStopped, match="waiting"):
+        with pytest.raises(StudyStopped, match="waiting for others"):
             reproduce(site, only(recipe, "dice", "dice-surgery"))
     assert "dice learning_rate 0.01, seed 1" in told.trained
     assert any(title.startswith("dice-surgery learning_rate") for title in told.trained)

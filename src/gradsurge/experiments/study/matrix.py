@@ -67,10 +67,16 @@ class Matrix:
         while tasks:
             done = next((task for task in tasks if self._is_done(*task)), None)
             if done is None:
-                self.site.watcher.waiting()
-                time.sleep(self.site.behaviour.poll)
+                self._wait()
             else:
                 tasks.remove(done)
+
+    def _wait(self) -> None:
+        self.site.watcher.waiting()
+        try:
+            time.sleep(self.site.behaviour.poll)
+        except KeyboardInterrupt as error:  # nothing of ours is under way
+            raise StudyStopped("waiting for others") from error
 
     def _cost(self, variant: Variant) -> float:
         tries = len(self.protocol.points(variant)) * self.site.recipe.search.share

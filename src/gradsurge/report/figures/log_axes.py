@@ -8,6 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
+# Up to which range, largest by smallest, which numbers of a decade are written out.
+_LABELLED = ((10, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)), (200, (1.0, 2.0, 5.0)), (np.inf, (1.0,)))
+
 
 def log_if_wide(
     axes: Sequence[Axes],
@@ -29,11 +32,12 @@ def log_if_wide(
     shown = values[np.isfinite(values)]
     if not shown.size or shown.min() <= 0 or shown.max() <= factor * shown.min():
         return False
-    few = shown.max() < 100 * shown.min()
+    span = shown.max() / shown.min()
+    labelled = next(subs for most, subs in _LABELLED if span < most)
     for axis in axes:
         axis.set(**{f"{direction}scale": "log"})
         chosen = axis.xaxis if direction == "x" else axis.yaxis
-        chosen.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+        chosen.set_major_locator(LogLocator(subs=labelled))
         chosen.set_major_formatter(StrMethodFormatter("{x:g}"))
         chosen.set_minor_formatter(NullFormatter())
     return True

@@ -8,6 +8,7 @@ _PARTS = {
     "svls": "SVLS",
     "nacl": "NACL",
     "ace": "mL1-ACE",
+    "ace+dice": "Dice + mL1-ACE",  # as in the paper's tables and ours
     "jaccard": "Jaccard",
     "generalised-dice": "generalised Dice",
     "focal-tversky": "focal Tversky",
