@@ -87,9 +87,14 @@ def test_any_text_is_shown_as_it_is(text):
     assert "".join(shown(token) for token in tokens if token.type == "inline") == expected
 
 
-@pytest.mark.parametrize("text", ["p < 0.01", "p > 1/2", "~~n~~ $x$", "a_b [c] *d* `e` #1 | 2 & 3"])
+@pytest.mark.parametrize(
+    "text",
+    ["p < 0.01", "p > 1/2", "~~n~~ $x$", "a_b [c] *d* `e` #1 | 2 & 3", "===", "a { .c } {: #d}"],
+)
 def test_mkdocs_shows_the_text_as_it_is(text):
-    page = python_markdown.markdown(f"| {escape(text)} |\n| --- |", extensions=["tables"])
+    page = python_markdown.markdown(
+        f"| {escape(text)} |\n| --- |", extensions=["attr_list", "tables"]
+    )
     assert html.unescape(re.sub("<[^>]*>", "", page)).strip() == text
 
 

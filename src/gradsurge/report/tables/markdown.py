@@ -8,10 +8,13 @@ from gradsurge.report.tables.legend import full_caption, provenance_line
 from gradsurge.report.tables.numbers import one_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]>|#])")
-# MkDocs shows a backslash before these.
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", "~": "&#126;", "$": "&#36;"})
-# What begins a list where a paragraph begins with it.
-_LIST = re.compile(r"^([-+]|\d+[.)])(?=\s|$)|^([=-])(?=[=-]*$)")
+# MkDocs shows a backslash before these, and takes braces for attributes.
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", "~": "&#126;", "$": "&#36;", "{": "&#123;", "}": "&#125;"}
+)
+# What begins a list, or ends a heading, where a paragraph begins with it.
+_LIST = re.compile(r"^([-+]|\d+[.)])(?=\s|$)|^-(?=-*$)")
+_UNDERLINE = re.compile(r"^=(?==*$)")
 
 
 def to_markdown(table: ResultTable) -> str:
@@ -41,6 +44,7 @@ def escape(text: str) -> str:
     lr\_0.1 \| \*a\* &amp; &lt;b\>
     """
     text = _SPECIAL.sub(r"\\\1", one_line(text)).translate(_ENTITIES)
+    text = _UNDERLINE.sub("&#61;", text)
     return _LIST.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
 
 
