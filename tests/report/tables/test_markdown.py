@@ -89,13 +89,14 @@ def test_any_text_is_shown_as_it_is(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["p < 0.01", "p > 1/2", "~~n~~ $x$", "a_b [c] *d* `e` #1 | 2 & 3", "===", "a { .c } {: #d}"],
+    ["p < 0.01", "p > 1/2", "~~n~~ $x$", "a_b [c] *d* `e` #1 | 2 & 3", "===", "a {: #d}", "a {.c}"],
 )
 def test_mkdocs_shows_the_text_as_it_is(text):
-    page = python_markdown.markdown(
-        f"| {escape(text)} |\n| --- |", extensions=["attr_list", "tables"]
-    )
-    assert html.unescape(re.sub("<[^>]*>", "", page)).strip() == text
+    shown_as = escape(text)
+    for mark, tag in ((f"### {shown_as}", "h3"), (f"| x |\n| --- |\n| {shown_as} |", "td")):
+        page = python_markdown.markdown(mark, extensions=["attr_list", "tables"])
+        [content] = re.findall(f"<{tag}>(.*)</{tag}>", page)
+        assert html.unescape(re.sub("<[^>]*>", "", content)) == text
 
 
 @settings(max_examples=60, deadline=None)
