@@ -61,7 +61,7 @@ def _table(found: Sequence[tuple[Expectation, str]], columns: Sequence[str]) -> 
     held = defaultdict[tuple[tuple[str, str], str], list[bool]](list)
     for one, column in found:
         held[_question(one), column].append(one.holds)
-    lines = [("", *columns), ("---", *["---:"] * len(columns))]
+    lines = [("as expected", *columns), ("---", *["---:"] * len(columns))]
     for question, name in QUESTIONS.items():
         cells = (held.get((question, column), []) for column in columns)
         lines.append((name, *(f"{sum(c)} of {len(c)}" if c else "" for c in cells)))
