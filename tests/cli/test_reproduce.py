@@ -212,6 +212,10 @@ def test_stopped_before_a_run_it_promises_nothing(run, tiny, monkeypatch, what):
     assert result.stderr.startswith("gradsurge: stopped; go on with: gradsurge reproduce ")
 
 
+def test_no_loss_is_not_all_losses(run, tiny):
+    one_line(run(tiny / "tiny.toml", "--losses", " ,"), 2, "--losses: expected names, got ' ,'")
+
+
 def test_a_changed_recipe_does_not_go_on(finished, run, tiny, tmp_path):
     out, *_ = finished
     (tmp_path / "tiny.toml").write_text(GRID.replace("steps = 4,", "steps = 5,"))

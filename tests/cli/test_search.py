@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -74,6 +76,16 @@ def test_a_search_from_its_first_trial_to_its_status(run, recipe, store, tmp_pat
         f"runs/dice-surgery/trial_{i:03d}" for i in range(2)
     ]
     assert run("search", "status", out, "--watch").stdout == table.stdout
+
+
+def test_what_it_tells_to_type_next_works_with_a_storage_elsewhere(run, recipe, store, tmp_path):
+    storage = tmp_path / "other folder" / "shared.journal"
+    storage.parent.mkdir()
+    words = typed(recipe, store, tmp_path / "a search", "--trials", 1, "--storage", storage)
+    done = run(*words)
+    told = done.stdout.splitlines()[-1].partition("(all: gradsurge ")[2].removesuffix(")")
+    table = run(*shlex.split(told)).stdout
+    assert re.match(r"tiny/paper/dice-surgery@\w+: 1 done", table)
 
 
 def test_a_journal_elsewhere_calls_no_worker_dead(run, tmp_path):

@@ -62,11 +62,13 @@ def _shortened(names: Sequence[str]) -> str:
 def in_words(minutes: float) -> str:
     """Return a time that nobody wants to know exactly.
 
-    >>> in_words(0.4), in_words(95), in_words(60 * 100)
-    ('1 min', '1.6 h', '4.2 days')
+    >>> in_words(0), in_words(0.4), in_words(95), in_words(60 * 100)
+    ('0 min', '<1 min', '1.6 h', '4.2 days')
     """
+    if 0 < minutes < 1:
+        return "<1 min"
     if minutes < 60:
-        return f"{max(1, round(minutes)) if minutes else 0} min"
+        return f"{round(minutes)} min"
     hours = minutes / 60
     return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
 

@@ -74,6 +74,8 @@ def _recipes(typed: Mapping[str, Any]) -> tuple["Recipe", "Recipe"]:
     recipe = asked_recipe(typed)
     losses = [name.strip() for name in (typed["losses"] or "").split(",") if name.strip()]
     with usage():
+        if typed["losses"] is not None and not losses:
+            raise ValueError(f"--losses: expected names, got {typed['losses']!r}")
         return recipe, with_rows(recipe, typed["table"] or list(recipe.tables), losses)
 
 

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from gradsurge.experiments.search import SearchTrial, StudyStatus
 
 
-def print_outcome(status: "StudyStatus", keep: int, folder: Path) -> None:
+def print_outcome(
+    status: "StudyStatus", keep: int, folder: Path, storage: str | None = None
+) -> None:
     """Print the best trials, those that failed, and what to type next.
 
     Args:
         status: of the study.
         keep: how many of the trials the recipe reports.
         folder: of the search.
+        storage: as typed; None for a journal in the folder.
     """
-    from gradsurge.experiments.search import select
+    from gradsurge.experiments.search import select, shown_storage
 
     typer.echo(f"{status.name}: {counts_in_words(status.counts)}")
     best = select(status.trials, keep)
@@ -34,8 +37,10 @@ def print_outcome(status: "StudyStatus", keep: int, folder: Path) -> None:
         if trial.state == "failed":
             typer.echo(end_in_words(trial))
     if best and best[0].run is not None:
+        kept = [] if storage is None else ["--storage", shown_storage(storage)]
+        status_words = shlex.join(["gradsurge", "search", "status", str(folder), *kept])
         run = shlex.quote(str(folder / best[0].run))
-        typer.echo(f"Next: gradsurge show {run}   (all: gradsurge search status {folder})")
+        typer.echo(f"Next: gradsurge show {run}   (all: {status_words})")
 
 
 def studies_table(found: Sequence["StudyStatus"]) -> RenderableType:

@@ -40,7 +40,7 @@ def search_as_asked(typed: Mapping[str, Any]) -> None:
         told = {"reason": end.reason, "trained": list(end.trained), **status.to_json()}
         typer.echo(json.dumps(told, indent=2))
     else:
-        print_outcome(status, runs.recipe.search.keep, runs.folder)
+        print_outcome(status, runs.recipe.search.keep, runs.folder, typed["storage"])
     if end.reason == "interrupted":
         stop()
     raise typer.Exit(1 if status.counts["failed"] else 0)

@@ -58,7 +58,7 @@ def test_runs_of_one_name_are_told_apart(study):
 
 def test_a_study_with_one_optimiser(study, tmp_path):
     (tmp_path / "study.json").write_text("{}")
-    with pytest.raises(ValueError, match="no loss was trained with two optimisers there"):
+    with pytest.raises(ValueError, match="one loss with two optimisers in runs/, got 0 runs"):
         runs_to_compare([tmp_path])
     with pytest.raises(ValueError, match="not a run"):
         runs_to_compare([study / "records"])

@@ -465,3 +465,20 @@ def test_a_variant_at_anothers_point_has_its_seeds(rng):
     follower = Variant("dice.n1", "n", "dice", point_of="dice")
     made = recipe(["dice", follower], {"1": ["dice.n1"]}, kind="random", trials=25, keep=5)
     assert not tables_of([record("dice.n1")], made, "1").notes
+
+
+def test_every_commit_is_named_and_changed_sources_are_told():
+    made = recipe([variant("dice", seeds=5)], {"1": ["dice"]})
+    records = [
+        replace(record("dice", seed), provenance={"commit": commit})
+        for seed, commit in enumerate(["a1", "b2+", "c3", "a1", "d4"])
+    ]
+    told = tables_of(records, made, "1").provenance["commit"]
+    assert told == "a1; b2+; c3; d4 (+: sources were changed since)"
+    assert tables_of(records[:1], made, "1").provenance["commit"] == "a1"
+
+
+def test_one_case_is_told_as_one():
+    made = recipe(["dice"], {"1": ["dice"]})
+    assert "1 test image, as" in tables_of([record(cases=["a"])], made, "1").caption
+    assert "2 test images, as" in tables_of([record(cases=["a", "b"])], made, "1").caption

@@ -42,7 +42,7 @@ def _of_study(folder: Path) -> list[Path]:
     kept = [run for (loss, _), run in first.items() if optimisers[loss] > 1]
     if not kept:
         raise ValueError(
-            f"{shown(folder)}: no loss was trained with two optimisers there; such runs come from "
-            f"gradsurge reproduce phantoms --table optimiser"
+            f"{shown(folder)}: expected runs of one loss with two optimisers in {RUNS}/, got "
+            f"{len(first)} runs; gradsurge reproduce phantoms --table optimiser trains some"
         )
     return kept

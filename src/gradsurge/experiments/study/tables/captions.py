@@ -74,7 +74,9 @@ def number_of_cases(rows: Sequence[RowRecords]) -> str:
     measured = records[0].measured
     count = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
     where = _VOXELS.get(measured.likelihood, "")
-    return f"{count} {measured.split} {_KINDS.get(measured.dimensions, 'cases')}{where}."
+    kind = _KINDS.get(measured.dimensions, "cases")
+    kind = kind.removesuffix("s") if numbers == [1] else kind
+    return f"{count} {measured.split} {kind}{where}."
 
 
 def about_runs(recipe: Recipe, rows: Sequence[RowRecords]) -> str:
@@ -111,6 +113,10 @@ def provenance_of(rows: Sequence[RowRecords]) -> dict[str, str]:
         values = list(dict.fromkeys(one.get(name, "") for one in told))
         if name == "date":
             found[name] = max(values)
+        elif name == "commit":
+            found[name] = "; ".join(values)
+            if any(value.endswith("+") for value in values):
+                found[name] += " (+: sources were changed since)"
         elif name != "command":
             found[name] = "; ".join(values) if len(values) < 4 else f"{len(values)} different"
     return found
