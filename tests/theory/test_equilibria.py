@@ -55,6 +55,22 @@ def test_dice_rests_at_zero_or_one():
     assert bool((p > 0.99).any())
 
 
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
+def test_dice_surgery_of_a_network_that_sees_nothing_rests_near_one_half(share):
+    labels = (torch.arange(VOXELS) < round(share * VOXELS)).long()[None]  # they all look alike
+    rest = {
+        name: foreground(settle(make_loss(name), labels, 2)).item()
+        for name in ("dice", "dice-surgery", "ce", "ce+dice-surgery")
+    }
+    root = (1 + 4 * share - 4 * share**2) ** 0.5
+    assert rest["dice-surgery"] == pytest.approx(
+        (1 - 2 * share + root) / (4 * (1 - share)), abs=1e-4
+    )
+    assert rest["dice"] > 0.99
+    assert rest["ce"] == pytest.approx(share, abs=1e-4)
+    assert share < rest["ce+dice-surgery"] < rest["dice-surgery"]
+
+
 @pytest.mark.parametrize("decline", [None, 20.0, 3.5])
 def test_dice_surgery_rests_at_the_closed_form_and_is_corrected(decline):
     loss = make_loss("dice-surgery", decline=decline)
