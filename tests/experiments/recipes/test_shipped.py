@@ -29,7 +29,11 @@ THIRTEEN = {
     *("dice++", "svls", "svls+dice", "nacl", "nacl+dice", "ace+dice"),
 }
 THRICE = {n for n in THIRTEEN if not n.startswith(("svls", "nacl", "ace", "dice++"))}
-ALSO_THRICE = {"chase": {"dice++"}, "isles": {"dice++", "nacl+dice"}}  # the strongest of others
+RIVALS = {"dice++", "nacl+dice"}  # the strongest of others
+ALSO_THRICE = {
+    **dict.fromkeys(("hippocampus", "isles", "phantoms"), RIVALS),
+    "chase": {"dice++"},
+}
 RATES = (1e-3, 3e-3, 1e-2)
 
 
