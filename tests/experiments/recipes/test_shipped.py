@@ -225,26 +225,34 @@ def test_both_losses_are_trained_by_both_optimisers():
     recipe = read_recipe("phantoms")
     rows = recipe.variants_of("optimiser")
     found = {(row.loss, row.training.get("optimiser", "adamw")) for row in rows}
-    assert found == {(a, b) for a in ("dice", "dice-surgery") for b in ("adamw", "sgd")}
+    pairs = [(base, f"{base}-surgery") for base in ("dice", "ce+dice")]
+    assert found == {(loss, b) for pair in pairs for loss in pair for b in ("adamw", "sgd")}
     spaces = {row.loss: recipe.space_of(row) for row in rows if row.training}
-    assert spaces["dice"] == spaces["dice-surgery"]  # the same rates for both
+    assert all(spaces[base] == spaces[surgery] for base, surgery in pairs)  # the same rates
 
 
-@pytest.mark.parametrize("name", ["isles-narrow", "hippocampus"])
-def test_schedules_have_one_budget(name):
+@pytest.mark.parametrize(
+    ("name", "base", "hard"),
+    [
+        ("isles", "ce+dice", "hard-from60"),
+        ("isles-narrow", "dice", "hard"),
+        ("hippocampus", "dice", "hard"),
+    ],
+)
+def test_schedules_have_one_budget(name, base, hard):
     recipe = read_recipe(name)
     steps = recipe.run["training"]["steps"]
-    late = recipe.variant("dice-surgery.from60")
+    late = recipe.variant(f"{base}-surgery.from60")
     assert late.surgery.first_full_step(steps) == 0.6 * steps
-    last = recipe.variant("dice-surgery.finetune")
+    last = recipe.variant(f"{base}-surgery.finetune")
     first = recipe.variant(last.init)
-    assert (first.loss, last.loss) == ("dice", "dice-surgery")
+    assert (first.loss, last.loss) == (base, f"{base}-surgery")
     rows = [recipe.variant(row) for row in recipe.tables["schedule"].variants]
     whole = {row.share for row in rows if row is not last}
     assert whole == {first.share + last.share}  # everybody's budget, however it is divided
-    assert {"dice", "dice-surgery"} <= {row.loss for row in rows}
+    assert {base, f"{base}-surgery"} <= {row.loss for row in rows}
     assert {late.name, last.name} <= {row.name for row in rows}
-    assert recipe.variant("dice-surgery.hard").loss_options == {"hard_statistics": True}
+    assert recipe.variant(f"{base}-surgery.{hard}").loss_options == {"hard_statistics": True}
 
 
 @pytest.mark.parametrize("name", OURS)
