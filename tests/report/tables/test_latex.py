@@ -133,7 +133,16 @@ def test_signs_with_a_meaning_are_escaped():
     )
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on this machine")
+def has_tex():
+    """Tell whether there is a LaTeX, and the packages that tables need with it."""
+    if shutil.which("pdflatex") is None or shutil.which("kpsewhich") is None:
+        return False
+    asked = ["kpsewhich", "booktabs.sty", "adjustbox.sty"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    return len(found.split()) == len(asked) - 1
+
+
+@pytest.mark.skipif(not has_tex(), reason="no pdflatex, booktabs or adjustbox on this machine")
 @pytest.mark.parametrize("table", [compared(), with_texts(NASTY), as_published(published_table(1))])
 def test_pdflatex_compiles_it(tmp_path, table):
     source = (
