@@ -15,9 +15,9 @@ from gradsurge.experiments.study.record import RECORDS
 RESULTS = Path(__file__).parents[1] / "results"
 QUESTIONS = {
     ("", "base"): "surgery against the same loss without",
-    ("", "temperature"): "surgery against that with a temperature",
-    ("equilibrium", "temperature"): "the same, surgery corrected",
-    ("temperature", "temperature"): "the same, surgery with a temperature, too",
+    ("", "temperature"): "surgery against the same with a temperature",
+    ("equilibrium", "temperature"): "surgery corrected against that with a temperature",
+    ("temperature", "temperature"): "both with a temperature",
     ("equilibrium", "ce"): "surgery corrected against cross-entropy",
 }
 SCORES = ("NLL", "ECE", "MCE", "Brier", "DSC")

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from gradsurge import make_loss
 from gradsurge.calibration import posterior_from_equilibrium
+from gradsurge.experiments import equilibria
 
 VOXELS = 50
 RATIOS = torch.arange(1, 50, dtype=torch.float64) / 50  # 0.02 ... 0.98
@@ -56,7 +57,7 @@ def test_dice_rests_at_zero_or_one():
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
-def test_dice_surgery_of_a_network_that_sees_nothing_rests_near_one_half(share):
+def test_dice_surgery_of_a_network_that_sees_nothing_rests_at_its_closed_form(share):
     labels = (torch.arange(VOXELS) < round(share * VOXELS)).long()[None]  # they all look alike
     rest = {
         name: foreground(settle(make_loss(name), labels, 2)).item()
@@ -69,6 +70,13 @@ def test_dice_surgery_of_a_network_that_sees_nothing_rests_near_one_half(share):
     assert rest["dice"] > 0.99
     assert rest["ce"] == pytest.approx(share, abs=1e-4)
     assert share < rest["ce+dice-surgery"] < rest["dice-surgery"]
+
+
+def test_a_network_that_sees_nothing_of_a_rare_foreground():
+    counts = torch.tensor([[992, 8]])
+    dice = equilibria.settle(make_loss("dice-surgery"), counts).probabilities[0, 1].item()
+    beside = equilibria.settle(make_loss("ce+dice-surgery"), counts).probabilities[0, 1].item()
+    assert (round(dice, 3), round(beside, 3)) == (0.504, 0.048)
 
 
 @pytest.mark.parametrize("decline", [None, 20.0, 3.5])

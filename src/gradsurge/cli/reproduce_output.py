@@ -41,9 +41,11 @@ def print_overview(
         if one.missing:
             typer.echo(f"{one.variant.name}: {_shortened(one.to_train)}")
     pace, trained = overview.pace, overview.unmeasured
+    left = in_words(overview.minutes)
+    left = left if left.startswith("<") else f"about {left}"
     measured = f" Trained and yet to be measured: {trained}." if trained else ""
     typer.echo(
-        f"{overview.missing} runs are missing, about {in_words(overview.minutes)} of "
+        f"{overview.missing} runs are missing, {left} of "
         f"training for one process at {pace.seconds:.2g} s a step ({pace.source}); validating and "
         f"measuring come on top.{measured} Tables: {', '.join(asked.tables)}."
     )

@@ -97,6 +97,7 @@ def test_mkdocs_shows_the_text_as_it_is(text):
         page = python_markdown.markdown(mark, extensions=["attr_list", "tables"])
         [content] = re.findall(f"<{tag}>(.*)</{tag}>", page)
         assert html.unescape(re.sub("<[^>]*>", "", content)) == text
+    assert "<h1>" not in python_markdown.markdown(f"caption\n{shown_as}")
 
 
 @settings(max_examples=60, deadline=None)

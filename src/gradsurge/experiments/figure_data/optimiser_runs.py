@@ -15,7 +15,9 @@ from gradsurge.experiments.study.study_folder import STUDY
 def runs_to_compare(folders: Iterable[Path]) -> list[RunHistory]:
     """Return the histories of runs; the folder of a study stands for some of its runs.
 
-    Of a study those are the first seeds of every loss that was trained with several optimisers.
+    Of a study those are the first seeds of a loss that was trained with several optimisers, and of
+    its surgery. Where there are several such losses they are those of the first with the shortest
+    name, Dice in the paper's figure: more lines cannot be told apart.
 
     Args:
         folders: of ``gradsurge train`` or ``gradsurge reproduce``.
@@ -39,7 +41,12 @@ def _of_study(folder: Path) -> list[Path]:
             # The plain variant of a loss comes before those with an ending.
             first.setdefault((config.loss, config.training.optimiser), run)
     optimisers = Counter(loss for loss, _ in first)
-    kept = [run for (loss, _), run in first.items() if optimisers[loss] > 1]
+    bases = [loss.removesuffix("-surgery") for loss, _ in first if optimisers[loss] > 1]
+    kept = [
+        run
+        for (loss, _), run in first.items()
+        if optimisers[loss] > 1 and loss.removesuffix("-surgery") == bases[0]
+    ]
     if not kept:
         raise ValueError(
             f"{shown(folder)}: expected runs of one loss with two optimisers in {RUNS}/, got "

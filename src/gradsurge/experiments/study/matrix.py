@@ -72,8 +72,8 @@ class Matrix:
                 tasks.remove(done)
 
     def _wait(self) -> None:
-        self.site.watcher.waiting()
         try:
+            self.site.watcher.waiting()
             time.sleep(self.site.behaviour.poll)
         except KeyboardInterrupt as error:  # nothing of ours is under way
             raise StudyStopped("waiting for others") from error

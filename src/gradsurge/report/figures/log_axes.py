@@ -9,7 +9,12 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 # Up to which range, largest by smallest, which numbers of a decade are written out.
-_LABELLED = ((10, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)), (200, (1.0, 2.0, 5.0)), (np.inf, (1.0,)))
+_LABELLED = (
+    (10, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)),
+    (60, (1.0, 2.0, 5.0)),
+    (300, (1.0, 3.0)),
+    (np.inf, (1.0,)),
+)
 
 
 def log_if_wide(

@@ -53,7 +53,7 @@ def _legend(grid: Grid) -> str:
     cells = [cell for section in grid.sections for line in section.lines for cell in line.cells]
     said = []
     if any(cell.deviation for cell in cells):
-        said.append("Standard deviations are in the files.")
+        said.append("Standard deviations are not shown here.")
     if any(cell.place for cell in cells):
         said.append("¹ best of its block, ² second best.")
     said += published_stars(grid)

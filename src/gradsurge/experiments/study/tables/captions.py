@@ -114,9 +114,9 @@ def provenance_of(rows: Sequence[RowRecords]) -> dict[str, str]:
         if name == "date":
             found[name] = max(values)
         elif name == "commit":
-            found[name] = "; ".join(values)
+            found[name] = "; ".join(value or "unknown" for value in values)
             if any(value.endswith("+") for value in values):
-                found[name] += " (+: sources were changed since)"
+                found[name] += " (+: with changes not committed)"
         elif name != "command":
             found[name] = "; ".join(values) if len(values) < 4 else f"{len(values)} different"
     return found

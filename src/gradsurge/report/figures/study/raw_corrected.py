@@ -34,7 +34,7 @@ _SIGNS: dict[str, dict[str, Any]] = {
     },
 }
 _SPAN: dict[str, Any] = {"lw": 2.6, "alpha": 0.35}
-_WIDE = 4.0  # one loss far off hides what tells the others apart
+_WIDE = 3.0  # one loss far off hides what tells the others apart
 
 
 @styled
@@ -46,10 +46,11 @@ def draw(data: RawCorrected) -> Figure:
     for axis, score in zip(panels, SCORES, strict=True):
         for row, loss in enumerate(data.losses):
             _draw_row(axis, data, loss, score, row)
-        axis.set_title(f"{SCORE_TITLES[score]} ↓", fontsize=9)
         values = [b.mean for loss in data.losses for b in data.scores[loss, score].values()]
-        if not log_if_wide([axis], np.concatenate(values), "x", _WIDE):
+        wide = log_if_wide([axis], np.concatenate(values), "x", _WIDE)
+        if not wide:
             axis.locator_params(axis="x", nbins=5)
+        axis.set_title(f"{SCORE_TITLES[score]} ↓{', log scale' if wide else ''}", fontsize=9)
         axis.grid(visible=False, axis="y")
     panels[0].set_yticks(range(rows), [loss_title(loss) for loss in data.losses])
     panels[0].set_ylim(rows - 0.5, -0.5)
