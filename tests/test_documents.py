@@ -133,6 +133,8 @@ def test_local_links_and_pictures_exist(document):
 def test_paragraphs_of_lists_stay_in_their_lists(document):
     # The site wants four spaces: with fewer the list ends there, and swallows its next point.
     assert not re.findall(r"\n\n {1,3}\S.*", prose(document))
+    # After such a paragraph the next point wants an empty line before it.
+    assert not re.findall(r"\n {4}\S.*\n- .*", prose(document))
 
 
 def test_no_line_of_prose_begins_a_point_by_chance(document):
