@@ -12,9 +12,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]>|#])")
 _ENTITIES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", "~": "&#126;", "$": "&#36;", "{": "&#123;", "}": "&#125;"}
 )
-# What begins a list, or ends a heading, where a paragraph begins with it.
-_LIST = re.compile(r"^([-+]|\d+[.)])(?=\s|$)|^-(?=-*$)")
-_UNDERLINE = re.compile(r"^=(?==*$)")
+# What begins a list, or makes a heading of the line before, where a line begins with it.
+_FIRST = re.compile(r"^([-+]|\d+[.)])(?=\s|$)|^[=-](?=[=-]*$)")
 
 
 def to_markdown(table: ResultTable) -> str:
@@ -44,8 +43,7 @@ def escape(text: str) -> str:
     lr\_0.1 \| \*a\* &amp; &lt;b\>
     """
     text = _SPECIAL.sub(r"\\\1", one_line(text)).translate(_ENTITIES)
-    text = _UNDERLINE.sub("&#61;", text)
-    return _LIST.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
+    return _FIRST.sub(lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", text)
 
 
 def _pipe_table(grid: Grid, section: Section) -> str:

@@ -21,7 +21,6 @@ _SIGNS: dict[str, dict[str, Any]] = {
         "mfc": OTHER,
         "mec": OTHER,
         "ms": 5,
-        "zorder": 3,
         "label": "temperature, fitted on validation",
     },
     "equilibrium": {
@@ -29,7 +28,6 @@ _SIGNS: dict[str, dict[str, Any]] = {
         "mfc": OURS,
         "mec": OURS,
         "ms": 4.5,
-        "zorder": 3,
         "label": "closed form, nothing fitted",
     },
 }
@@ -75,4 +73,4 @@ def _draw_row(axis: Axes, data: RawCorrected, loss: str, score: str, row: int) -
             ends = [bands["none"].mean[0], band.mean[0]]
             axis.plot(ends, [row, row], color=FAINT, lw=1.2, zorder=1)
         axis.plot([band.low[0], band.high[0]], [row, row], color=sign["mec"], **_SPAN)
-        axis.plot(band.mean, [row], ls="none", **look)
+        axis.plot(band.mean, [row], ls="none", **{"zorder": 3, **look})
