@@ -37,7 +37,7 @@ _VOXEL: dict[str, type[nn.Module]] = {
     "ace": ACE,
 }
 _WITH_DICE = ("svls", "nacl", "ace")
-_SURGERY_OPTIONS = {"decline", "scale", "blend", "hard_statistics", "classes"}
+_SURGERY_OPTIONS = {"decline", "scale", "normalise", "blend", "hard_statistics", "classes"}
 
 LOSSES: tuple[str, ...] = (
     *(n for n in _VOXEL if n != "ace"),
@@ -85,7 +85,7 @@ def _region(name: str, options: dict[str, Any]) -> nn.Module:
     compound = {k: options.pop(k) for k in ("weights",) if k in options}
     blend = options.pop("blend", None)
     if bare.endswith("-surgery"):
-        rule = {k: options.pop(k) for k in ("decline", "scale") if k in options}
+        rule = {k: options.pop(k) for k in ("decline", "scale", "normalise") if k in options}
         options["surgery"] = SurgeryRule(**rule)
     loss = kind(**options)
     if blend is not None:

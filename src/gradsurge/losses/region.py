@@ -18,7 +18,7 @@ from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.surgery.operator import Activation, Operation
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums, region_sums
-from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.rule import SurgeryRule, normalisation
 from gradsurge.surgery.targets import check_flag
 
 
@@ -128,15 +128,29 @@ class RegionLoss(Operated, ABC):
         if self.batch:
             parts = sum_over_ranks(parts.sum(dim=1, keepdim=True))
         intersection, predicted, target, hard_intersection, hard_predicted = parts
+        # Nothing predicted and nothing there is a perfect hard score with a slope of 1 / smooth.
+        some = hard_predicted.detach() + target > 0
+        if self.surgery is not None and self.surgery.normalise:
+            at = torch.where(some, hard_predicted, predicted) if self.hard_statistics else predicted
+            factor = self._normalisation(at, target)
+            intersection = _with_slope(intersection, factor)
+            predicted = _with_slope(predicted, factor)
         loss = self._mean(intersection, predicted, target)
         if not self.hard_statistics:
             return loss
-        # Nothing predicted and nothing there is a perfect hard score with a slope of 1 / smooth.
-        some = hard_predicted.detach() + target > 0
         to_hard = hard_intersection - intersection, hard_predicted - predicted
         moves = [torch.where(some, move, 0.0).detach() for move in to_hard]
         at_hard = self._mean(intersection + moves[0], predicted + moves[1], target)
         return at_hard + (loss - at_hard).detach()
+
+    def _normalisation(self, predicted: Tensor, target: Tensor) -> Tensor:
+        """Return what the slopes of each sample and class are multiplied with; background's 1."""
+        if self.surgery is not None and self.surgery.normalise == "batch":
+            predicted, target = (x.sum(dim=0, keepdim=True) for x in (predicted, target))
+        factor = normalisation(predicted, target, self._blend)
+        if self.activation == "sigmoid":
+            return factor
+        return torch.cat((torch.ones_like(factor[:, :1]), factor[:, 1:]), dim=1)
 
     def _mean(self, intersection: Tensor, predicted: Tensor, target: Tensor) -> Tensor:
         weights = weights_for(intersection, self.class_weights)
@@ -144,3 +158,8 @@ class RegionLoss(Operated, ABC):
         i, p, y = (s[:, self.first_class :] for s in (intersection, predicted, target))
         losses = self.from_sums(i, p, y, weights)
         return class_mean(losses, weights if losses.shape[1] > 1 else None)
+
+
+def _with_slope(x: Tensor, factor: Tensor) -> Tensor:
+    """Return ``x``, of which every gradient is multiplied with ``factor``."""
+    return x + (factor - 1.0) * (x - x.detach())

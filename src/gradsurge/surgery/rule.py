@@ -1,8 +1,21 @@
-"""The parameters of the surgery, checked once."""
+"""The parameters of the surgery, checked once, and its normalisation."""
 
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Normalise = bool | Literal["batch"]
+
+# The defaults of everything that does surgery.
+DECLINE: float | None = 20.0
+SCALE = 0.25
+NORMALISE: Normalise = False
+
+_LARGEST = 1e4  # of the normalisation: a handful of voxels in a patch of 128^3 reach it
 
 
 @dataclass(frozen=True)
@@ -12,19 +25,44 @@ class SurgeryRule:
     Args:
         decline: the exponent n > 0 of the decline near 0 and 1; None leaves both factors out.
         scale: the factor s > 0.
+        normalise: multiply dL/dp of each sample and foreground class with `normalisation`, so that
+            rare structures pull as hard as large ones; "batch" for one factor a class over the
+            whole batch.
 
-    >>> SurgeryRule()
-    SurgeryRule(decline=20.0, scale=0.25)
+    >>> SurgeryRule(decline=20.0, scale=0.25)
+    SurgeryRule(decline=20.0, scale=0.25, normalise=False)
     """
 
-    decline: float | None = 20.0
-    scale: float = 0.25
+    decline: float | None = DECLINE
+    scale: float = SCALE
+    normalise: Normalise = NORMALISE
 
     def __post_init__(self) -> None:
         """Refuse what is not a positive finite number."""
         if self.decline is not None:
             _check_positive("decline", self.decline, " or None (no decline)")
         _check_positive("scale", self.scale)
+        if not isinstance(self.normalise, bool) and self.normalise != "batch":
+            raise ValueError(f"normalise: expected True, False or 'batch', got {self.normalise!r}")
+
+
+def normalisation(predicted: Tensor, target: Tensor, blend: float = 1.0) -> Tensor:
+    """Return κ = (P + Y) / (2 Y), what dL/dp is multiplied with; detached.
+
+    For Dice the field of a sample is then as large for a rare structure as for a large one, and
+    nothing changes where P = Y. Without any foreground, Y = 0, it is 1.
+
+    Args:
+        predicted: P, the sum of p over the voxels that count.
+        target: Y, that of the labels, in the same shape.
+        blend: share of the surgery; the normalisation comes and goes with it.
+
+    >>> normalisation(torch.tensor([4.0, 300.0, 3.0]), torch.tensor([4.0, 2.0, 0.0])).tolist()
+    [1.0, 75.5, 1.0]
+    """
+    predicted, target = predicted.detach(), target.detach()
+    factor = torch.where(target > 0, 0.5 + 0.5 * predicted / target, 1.0).clamp_max(_LARGEST)
+    return factor if blend == 1.0 else 1.0 + blend * (factor - 1.0)
 
 
 def _check_positive(name: str, value: float, otherwise: str = "") -> None:
