@@ -14,8 +14,8 @@ from gradsurge.losses.class_weights import (
 )
 from gradsurge.losses.options import check_whole_number
 from gradsurge.losses.voxel_loss import VoxelLoss
-from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.precision import sum_dtype
+from gradsurge.surgery.rule import Activation
 
 Binning = Literal["hard", "soft"]
 

@@ -2,7 +2,8 @@
 
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from torch import nn
@@ -19,8 +20,9 @@ from gradsurge.losses.region import RegionLoss, RegionOptions
 from gradsurge.losses.svls import SVLS
 from gradsurge.losses.tversky import Tversky
 from gradsurge.losses.weighted_sum import WeightedSum
-from gradsurge.losses.with_cross_entropy import WithCrossEntropy
+from gradsurge.losses.with_cross_entropy import CE_WEIGHTS, WithCrossEntropy
 from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.targets import check_flag
 
 _REGION: dict[str, type[RegionLoss]] = {
     "dice": Dice,
@@ -37,7 +39,15 @@ _VOXEL: dict[str, type[nn.Module]] = {
     "ace": ACE,
 }
 _WITH_DICE = ("svls", "nacl", "ace")
-_SURGERY_OPTIONS = {"decline", "scale", "normalise", "blend", "hard_statistics", "classes"}
+_RULE = ("decline", "scale", "normalise")
+# What the paper trains with, and what a file means that says nothing: before 0.2.0 the only rule.
+PAPER: dict[str, Any] = {
+    "decline": 20.0,
+    "scale": 0.25,
+    "normalise": False,
+    "weights": (0.5, 0.5),
+}
+_SURGERY_OPTIONS = {*_RULE, "blend", "hard_statistics", "classes"}
 
 LOSSES: tuple[str, ...] = (
     *(n for n in _VOXEL if n != "ace"),
@@ -46,30 +56,75 @@ LOSSES: tuple[str, ...] = (
 )
 
 
-def make_loss(name: str, **options: Any) -> nn.Module:
+def make_loss(name: str, *, paper: bool = False, **options: Any) -> nn.Module:
     """Return the loss of that name: a module, loss(logits, target) -> scalar.
 
     Args:
         name: one of `LOSSES`: the rows of the paper's tables (ce, dice, dice-surgery, tversky,
             tversky-surgery, ce+dice, ce+dice-surgery, dice++, svls, svls+dice, nacl, nacl+dice,
             ace+dice), and jaccard, generalised-dice and focal-tversky in the same four forms.
+        paper: take the paper's surgery and weights where ``options`` say nothing: decline 20,
+            scale 0.25, not normalised; weights 0.5 and 0.5 of cross-entropy and region loss.
         **options: what the loss's class takes (activation, smooth, batch, include_background,
             class_weights, ignore_index, gamma, a, b, sigma, strength, bins, ...); ``weights`` for
-            the two terms of a sum; for ``-surgery``: decline, scale, blend, hard_statistics.
+            the two terms of a sum; for ``-surgery``: decline, scale, normalise, blend,
+            hard_statistics.
 
-    >>> make_loss("tversky-surgery", a=0.3, decline=40.0).surgery
-    SurgeryRule(decline=40.0, scale=0.25)
+    >>> make_loss("tversky-surgery", a=0.3, paper=True).surgery
+    SurgeryRule(decline=20.0, scale=0.25, normalise=False)
     """
     if name not in LOSSES:
         close = difflib.get_close_matches(str(name), LOSSES, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise ValueError(f"name: unknown loss {name!r}; {hint}known: {', '.join(LOSSES)}")
+    if check_flag("paper", paper):
+        options = as_the_paper(name, options)
     if name in _VOXEL:
         return _build(name, _VOXEL[name], options)
     first = name.split("+", maxsplit=1)[0]
     if first in _WITH_DICE:
         return _sum_with_dice(name, _VOXEL[first], options)
     return _region(name, options)
+
+
+def as_the_paper(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with the paper's surgery and weights where they say nothing."""
+    return {**{k: v for k, v in PAPER.items() if k in _strengths(name)}, **options}
+
+
+def resolved(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with today's surgery and weights where they say nothing; "paper" is gone.
+
+    >>> resolved("dice-surgery", {"paper": True, "decline": 40})
+    {'decline': 40, 'scale': 0.25, 'normalise': False}
+    """
+    said = {k: v for k, v in options.items() if k != "paper"}
+    if options.get("paper"):
+        return as_the_paper(name, said)
+    today = {**asdict(SurgeryRule()), "weights": CE_WEIGHTS}
+    return {**{k: v for k, v in today.items() if k in _strengths(name)}, **said}
+
+
+def without_the_papers(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options less those of the paper, which is what a file means that has none.
+
+    >>> without_the_papers("dice-surgery", {"decline": 20, "scale": 0.5})
+    {'scale': 0.5}
+    """
+    plain = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+    known = _strengths(name)
+    return {k: options[k] for k, v in plain.items() if k not in known or v != PAPER[k]}
+
+
+def strengths(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which of the options are of the surgery's strength or weights."""
+    return {k: v for k, v in options.items() if k in PAPER}
+
+
+def _strengths(name: str) -> tuple[str, ...]:
+    """Return which of `PAPER` a loss takes."""
+    weights = ("weights",) if name.startswith("ce+") else ()
+    return (*(_RULE if name.endswith("-surgery") else ()), *weights)
 
 
 def _region(name: str, options: dict[str, Any]) -> nn.Module:
@@ -85,7 +140,7 @@ def _region(name: str, options: dict[str, Any]) -> nn.Module:
     compound = {k: options.pop(k) for k in ("weights",) if k in options}
     blend = options.pop("blend", None)
     if bare.endswith("-surgery"):
-        rule = {k: options.pop(k) for k in ("decline", "scale", "normalise") if k in options}
+        rule = {k: options.pop(k) for k in _RULE if k in options}
         options["surgery"] = SurgeryRule(**rule)
     loss = kind(**options)
     if blend is not None:

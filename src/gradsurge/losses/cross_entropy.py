@@ -14,7 +14,7 @@ from gradsurge.losses.labelled import (
 )
 from gradsurge.losses.ranks import mean_over_ranks
 from gradsurge.losses.voxel_loss import VoxelLoss
-from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.rule import Activation
 from gradsurge.surgery.targets import channel_labels
 from gradsurge.surgery.values import check_shares
 

@@ -11,7 +11,7 @@ from gradsurge.losses.class_weights import (
 from gradsurge.losses.options import check_number
 from gradsurge.losses.ranks import sum_over_ranks
 from gradsurge.losses.voxel_loss import VoxelLoss
-from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.rule import Activation
 from gradsurge.surgery.targets import check_flag
 
 

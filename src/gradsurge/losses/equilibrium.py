@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from gradsurge.losses.ranks import number_of_ranks
-from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.rule import Activation
 
 _LOOK_BACK = 0.1  # of the backward passes so far
 

@@ -84,6 +84,15 @@ def wants_class_indices(loss: Any) -> bool:
     return bool(getattr(loss, "to_onehot_y", False))
 
 
+def takes_one_score_a_batch(loss: Any) -> bool:
+    """Whether ``loss``, or a part of it, sums over the batch (MONAI, nnU-Net)."""
+    return any(
+        getattr(part, name, False) is True
+        for part in _parts(loss)
+        for name in ("batch", "batch_dice")
+    )
+
+
 def _parts(loss: Any) -> Iterator[Any]:
     if isinstance(loss, nn.Module):
         yield from loss.modules()

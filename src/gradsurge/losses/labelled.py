@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gradsurge.surgery.operator import Activation
 from gradsurge.surgery.precision import compute_dtype
+from gradsurge.surgery.rule import Activation
 from gradsurge.surgery.targets import (
     channel_labels,
     check_logits,

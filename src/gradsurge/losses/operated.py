@@ -6,8 +6,7 @@ from torch import Tensor, nn
 
 from gradsurge.losses.equilibrium import Equilibrium, EquilibriumMeter
 from gradsurge.losses.options import check_whole_number
-from gradsurge.surgery.operator import Activation
-from gradsurge.surgery.rule import SurgeryRule, check_blend
+from gradsurge.surgery.rule import Activation, SurgeryRule, check_blend
 
 
 class Operated(nn.Module):

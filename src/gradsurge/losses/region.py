@@ -15,10 +15,10 @@ from gradsurge.losses.class_weights import (
 from gradsurge.losses.operated import Operated
 from gradsurge.losses.options import check_activation, check_number
 from gradsurge.losses.ranks import sum_over_ranks
-from gradsurge.surgery.operator import Activation, Operation
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums, region_sums
-from gradsurge.surgery.rule import SurgeryRule, normalisation
+from gradsurge.surgery.rule import Activation, Operation, SurgeryRule
+from gradsurge.surgery.sums import normalising_factor
 from gradsurge.surgery.targets import check_flag
 
 
@@ -130,11 +130,10 @@ class RegionLoss(Operated, ABC):
         intersection, predicted, target, hard_intersection, hard_predicted = parts
         # Nothing predicted and nothing there is a perfect hard score with a slope of 1 / smooth.
         some = hard_predicted.detach() + target > 0
-        if self.surgery is not None and self.surgery.normalise:
-            at = torch.where(some, hard_predicted, predicted) if self.hard_statistics else predicted
-            factor = self._normalisation(at, target)
-            intersection = _with_slope(intersection, factor)
-            predicted = _with_slope(predicted, factor)
+        at = torch.where(some, hard_predicted, predicted) if self.hard_statistics else predicted
+        factor = normalising_factor(at, target, self.surgery, self.activation, self._blend)
+        if factor is not None:
+            intersection, predicted = (_with_slope(x, factor) for x in (intersection, predicted))
         loss = self._mean(intersection, predicted, target)
         if not self.hard_statistics:
             return loss
@@ -142,15 +141,6 @@ class RegionLoss(Operated, ABC):
         moves = [torch.where(some, move, 0.0).detach() for move in to_hard]
         at_hard = self._mean(intersection + moves[0], predicted + moves[1], target)
         return at_hard + (loss - at_hard).detach()
-
-    def _normalisation(self, predicted: Tensor, target: Tensor) -> Tensor:
-        """Return what the slopes of each sample and class are multiplied with; background's 1."""
-        if self.surgery is not None and self.surgery.normalise == "batch":
-            predicted, target = (x.sum(dim=0, keepdim=True) for x in (predicted, target))
-        factor = normalisation(predicted, target, self._blend)
-        if self.activation == "sigmoid":
-            return factor
-        return torch.cat((torch.ones_like(factor[:, :1]), factor[:, 1:]), dim=1)
 
     def _mean(self, intersection: Tensor, predicted: Tensor, target: Tensor) -> Tensor:
         weights = weights_for(intersection, self.class_weights)

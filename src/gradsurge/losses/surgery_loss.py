@@ -5,13 +5,25 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from gradsurge.losses.foreign import check_takes_probabilities, wants_class_indices
+from gradsurge.losses.foreign import (
+    check_takes_probabilities,
+    takes_one_score_a_batch,
+    wants_class_indices,
+)
 from gradsurge.losses.operated import Operated
 from gradsurge.losses.options import check_activation
 from gradsurge.surgery import targets
-from gradsurge.surgery.operator import Activation, Operation, operate
+from gradsurge.surgery.operator import operate
 from gradsurge.surgery.precision import compute_dtype
-from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.rule import (
+    DECLINE,
+    NORMALISE,
+    SCALE,
+    Activation,
+    Normalise,
+    Operation,
+    SurgeryRule,
+)
 
 
 class Surgery(Operated):
@@ -28,6 +40,9 @@ class Surgery(Operated):
         activation: "softmax" or "sigmoid".
         decline: the exponent n of the decline, None for none.
         scale: the factor s.
+        normalise: whether rare structures pull as hard as large ones, see `surgery_softmax`: True
+            for each sample, or over the batch where MONAI's or nnU-Net's loss takes one score over
+            it; "batch" says so of a loss of your own.
         ignore_index: label of voxels that count nowhere: their probability and label are passed on
             as 0.
         check: look at label values, for NaN, and for probabilities passed as logits.
@@ -47,16 +62,19 @@ class Surgery(Operated):
         self,
         region_loss: Callable[[Tensor, Tensor], Tensor],
         activation: Activation = "softmax",
-        decline: float | None = 20.0,
-        scale: float = 0.25,
+        decline: float | None = DECLINE,
+        scale: float = SCALE,
+        normalise: Normalise = NORMALISE,
         *,
         ignore_index: int | None = None,
         check: bool = True,
         classes: int = 2,
     ) -> None:
         check_activation(activation, ignore_index)
-        super().__init__(SurgeryRule(decline, scale), activation, classes)
         check_takes_probabilities(region_loss)
+        if normalise is True and takes_one_score_a_batch(region_loss):
+            normalise = "batch"
+        super().__init__(SurgeryRule(decline, scale, normalise), activation, classes)
         if activation == "sigmoid" and wants_class_indices(region_loss):
             raise ValueError(
                 f"region_loss: {type(region_loss).__name__}(to_onehot_y=True) takes class indices, "

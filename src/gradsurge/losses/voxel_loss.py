@@ -7,7 +7,7 @@ from gradsurge.losses.class_weights import ClassWeights, check_class_weights
 from gradsurge.losses.labelled import Labelled, class_numbers, label_channels, one_hot
 from gradsurge.losses.labelled import working_logits as checked_logits
 from gradsurge.losses.options import check_activation
-from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.rule import Activation
 from gradsurge.surgery.targets import check_flag
 
 

@@ -12,6 +12,8 @@ from gradsurge.losses.region import RegionLoss
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums
 
+CE_WEIGHTS = (0.5, 0.5)  # of cross-entropy and region loss, where nothing is said
+
 
 class WithCrossEntropy(nn.Module):
     r"""λ_ce CE + λ_r R for a region loss R (the Combo loss, if R is Dice).
@@ -35,7 +37,7 @@ class WithCrossEntropy(nn.Module):
     0.5966
     """
 
-    def __init__(self, region: RegionLoss, weights: tuple[float, float] = (0.5, 0.5)) -> None:
+    def __init__(self, region: RegionLoss, weights: tuple[float, float] = CE_WEIGHTS) -> None:
         super().__init__()
         if not isinstance(region, RegionLoss):
             raise TypeError(

@@ -15,7 +15,8 @@ from gradsurge.surgery.multiclass import multiclass_field
 from gradsurge.surgery.planes import empty_planes, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
 from gradsurge.surgery.rates import binary_rates, marked_if_soft, multiclass_rates
-from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.rule import Operation, SurgeryRule
+from gradsurge.surgery.sums import normalising_factor, sum_up
 
 Piece = tuple[slice, slice]
 
@@ -24,12 +25,12 @@ def softmax_field(
     grad: Tensor,
     logits: Tensor,
     labels: Labels,
-    rule: SurgeryRule | None,
-    blend: float,
+    how: Operation,
     *,
     measured: bool,
 ) -> tuple[Tensor, Tensor]:
     """Return the field, shape and dtype of ``logits``, and the rates (1, C, 2 C + 1)."""
+    rule, blend, factor = how.rule, how.blend, _factor(logits, labels, how)
     n, c = logits.shape[:2]
     z, g, dtype = logits.flatten(2), grad.flatten(2), compute_dtype(logits)
     field, out = empty_planes(logits)
@@ -38,7 +39,9 @@ def softmax_field(
     scratch = Scratch(logits, dtype, buffers=7 if c == 2 else 0)
     for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if c == 2 else c):
         at, piece_out = (rows, voxels), out[rows, :, voxels]
-        piece = z[rows, :, voxels].to(dtype), g[rows, :, voxels].to(dtype)
+        slope = g[rows, :, voxels].to(dtype)
+        slope = slope if factor is None else slope * factor[rows]
+        piece = z[rows, :, voxels].to(dtype), slope
         if c == 2:
             values = _two_classes(*piece, labels, at, rule, blend, scratch, into)
             write_pair(piece_out, values)
@@ -95,12 +98,12 @@ def sigmoid_field(
     grad: Tensor,
     logits: Tensor,
     labels: Labels,
-    rule: SurgeryRule | None,
-    blend: float,
+    how: Operation,
     *,
     measured: bool,
 ) -> tuple[Tensor, Tensor]:
     """Return the field, shape and dtype of ``logits``, and the rates (C, 2, 5)."""
+    rule, blend, factor = how.rule, how.blend, _factor(logits, labels, how)
     n, c = logits.shape[:2]
     z, g = logits.flatten(2), grad.flatten(2)
     field, out = empty_planes(logits)
@@ -110,6 +113,7 @@ def sigmoid_field(
         at, dtype = (rows, slice(None), voxels), compute_dtype(logits)
         y, valid = labels.foreground(at, dtype), labels.valid(at, dtype)
         slope = g[at].to(dtype)
+        slope = slope if factor is None else slope * factor[rows]
         if valid is not None:
             slope, y = slope.masked_fill(valid == 0, 0.0), y * valid
         slopes = Slopes(slope, slope)
@@ -120,3 +124,14 @@ def sigmoid_field(
         out[at] = binary_field(gap, y, slopes, rule, blend, scratch, soft=labels.soft)
     rates[:, :, :2] *= 0.0 if rule is None else rule.scale * blend
     return field, marked_if_soft(rates, labels) if measured else rates
+
+
+def _factor(logits: Tensor, labels: Labels, how: Operation) -> Tensor | None:
+    """Return what dL/dp is multiplied with, (N, C, 1), if anything."""
+    if how.rule is None or not how.rule.normalise:
+        return None
+    sums, _ = sum_up(logits, labels, how)
+    factor = normalising_factor(sums[1], sums[3], how.rule, how.activation, how.blend)
+    if factor is None:
+        return None
+    return factor.to(compute_dtype(logits)).unsqueeze(-1).expand(len(logits), -1, -1)

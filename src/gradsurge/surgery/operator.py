@@ -1,8 +1,8 @@
 """The autograd function behind surgery_softmax and surgery_sigmoid."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,10 +12,7 @@ from gradsurge.surgery.fields import sigmoid_field, softmax_field
 from gradsurge.surgery.labels import Labels
 from gradsurge.surgery.once import FieldFunction, call, loop_vmap
 from gradsurge.surgery.precision import compute_dtype
-from gradsurge.surgery.rule import SurgeryRule
-
-Activation = Literal["softmax", "sigmoid"]
-
+from gradsurge.surgery.rule import Operation
 
 # What, if anything, is to receive the measured rates as its gradient; asked for after all checks.
 Probe = Callable[[Tensor], Tensor | None]
@@ -24,31 +21,6 @@ Probe = Callable[[Tensor], Tensor | None]
 def no_probe(logits: Tensor) -> Tensor | None:  # noqa: ARG001
     """Measure nothing."""
     return None
-
-
-@dataclass(frozen=True)
-class Operation:
-    """Everything about one call that is not a tensor."""
-
-    activation: Activation
-    rule: SurgeryRule | None
-    blend: float = 1.0
-    ignore_index: int | None = None
-    check: bool = True
-    soft: bool = False
-    nll: bool = False
-    hard: bool = False
-    refuse_probabilities: bool = False
-
-    def kind(self, channels: int) -> Literal["two", "many", "channels"]:
-        """Two exclusive classes, more of them, or channels that may overlap."""
-        if self.activation == "sigmoid":
-            return "channels"
-        return "two" if channels == 2 else "many"
-
-    def label_slices(self, rows: slice, voxels: slice) -> tuple[slice, ...]:
-        """Return what picks a piece of the labels: (N, V), or (N, C, V) for channels."""
-        return (rows, voxels) if self.activation == "softmax" else (rows, slice(None), voxels)
 
 
 class SurgeryOperator(torch.autograd.Function):
@@ -106,15 +78,9 @@ class _Field(FieldFunction):
         operation: Operation,
         measured: bool,
     ) -> tuple[Tensor, Tensor]:
+        flat = flat_labels(labels, mask, logits, operation)
         field = softmax_field if operation.activation == "softmax" else sigmoid_field
-        return field(
-            grad,
-            logits,
-            flat_labels(labels, mask, logits, operation),
-            operation.rule,
-            operation.blend,
-            measured=measured,
-        )
+        return field(grad, logits, flat, operation, measured=measured)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:

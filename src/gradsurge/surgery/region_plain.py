@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from gradsurge.surgery.labels import Labels
-from gradsurge.surgery.operator import Operation
 from gradsurge.surgery.precision import compute_dtype
+from gradsurge.surgery.rule import Operation
 
 
 def plain_region_gradient(slopes: Tensor, logits: Tensor, labels: Labels, how: Operation) -> Tensor:

@@ -18,7 +18,6 @@ from gradsurge.surgery.labels import Labels
 from gradsurge.surgery.memory import Scratch
 from gradsurge.surgery.once import FieldFunction, call, loop_vmap
 from gradsurge.surgery.operator import (
-    Operation,
     Probe,
     check_label_values,
     flat_labels,
@@ -28,17 +27,11 @@ from gradsurge.surgery.operator import (
 from gradsurge.surgery.planes import empty_planes, foreground_of, write_pair
 from gradsurge.surgery.precision import compute_dtype, sum_dtype
 from gradsurge.surgery.rates import confusion_sums, marked_if_soft, region_rates
-from gradsurge.surgery.region_binary import (
-    GAP_SUMS,
-    channel_slopes,
-    channel_sums,
-    gap_sums,
-    logit_gap,
-    two_class_slopes,
-    two_class_sums,
-)
-from gradsurge.surgery.region_multiclass import multiclass_region_field, multiclass_sums
+from gradsurge.surgery.region_binary import channel_slopes, logit_gap, two_class_slopes
+from gradsurge.surgery.region_multiclass import multiclass_region_field
 from gradsurge.surgery.region_plain import plain_region_gradient
+from gradsurge.surgery.rule import Operation
+from gradsurge.surgery.sums import sum_up
 from gradsurge.surgery.values import check_finite
 
 
@@ -79,7 +72,7 @@ class _RegionSums(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         if how.check:
             check_label_values(labels, logits, how)
-        sums, of_gaps = _sum_up(logits, flat_labels(labels, mask, logits, how), how)
+        sums, of_gaps = sum_up(logits, flat_labels(labels, mask, logits, how), how)
         checking = how.check and not torch.compiler.is_compiling()
         if checking and not bool((sums[:3].sum() + of_gaps).isfinite()):
             check_finite(logits, how.activation)
@@ -131,36 +124,6 @@ class _Field(FieldFunction):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         return loop_vmap(_Field.apply, info.batch_size, in_dims, args)
-
-
-def _sum_up(logits: Tensor, labels: Labels, how: Operation) -> tuple[Tensor, Tensor]:
-    """Return the (7, N, C) sums of `RegionSums`, piece by piece, and a sum that tells infinities.
-
-    Of two classes an infinite gap leaves no other trace: p is 0 or 1. It is summed up where the gap
-    is at hand, as long as logits are checked.
-    """
-    n, c = logits.shape[:2]
-    z, dtype, kind = logits.flatten(2), compute_dtype(logits), how.kind(c)
-    shape = {"two": (GAP_SUMS, n), "channels": (GAP_SUMS, n, c), "many": (7, n, c)}[kind]
-    sums = torch.zeros(shape, dtype=sum_dtype(logits.device), device=logits.device)
-    of_gaps = sums.new_zeros(())
-    scratch = Scratch(logits, dtype, buffers=0 if kind == "many" else 2)
-    for rows, voxels in blocks(n, z.shape[2], logits.device, channels=1 if kind == "two" else c):
-        piece, at = z[rows, :, voxels].to(dtype), how.label_slices(rows, voxels)
-        valid = labels.valid(at, dtype)
-        if kind == "many":
-            truth = labels.one_hot(at, c, dtype)
-            part = multiclass_sums(piece, truth, valid, nll=how.nll, hard=how.hard)
-        else:
-            gap = logit_gap(piece, kind, scratch)
-            if kind == "two" and how.check:
-                of_gaps += gap.sum()
-            y = labels.foreground(at, dtype, scratch.take())
-            part = gap_sums(gap, y, valid, nll=how.nll, hard=how.hard, soft=labels.soft)
-        sums[:, rows].add_(part)
-    if kind == "many":
-        return sums, of_gaps
-    return (two_class_sums if kind == "two" else channel_sums)(sums), of_gaps
 
 
 def _write_field(

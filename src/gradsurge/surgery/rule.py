@@ -1,4 +1,4 @@
-"""The parameters of the surgery, checked once, and its normalisation."""
+"""What is done in a backward pass: the parameters of the surgery, and its normalisation."""
 
 import math
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+Activation = Literal["softmax", "sigmoid"]
 Normalise = bool | Literal["batch"]
 
 # The defaults of everything that does surgery.
@@ -79,3 +80,28 @@ def check_blend(blend: float) -> float:
     if not 0.0 <= blend <= 1.0:
         raise ValueError(f"blend: expected a number from 0 (plain) to 1 (surgery), got {blend!r}")
     return blend
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Everything about one call that is not a tensor."""
+
+    activation: Activation
+    rule: SurgeryRule | None
+    blend: float = 1.0
+    ignore_index: int | None = None
+    check: bool = True
+    soft: bool = False
+    nll: bool = False
+    hard: bool = False
+    refuse_probabilities: bool = False
+
+    def kind(self, channels: int) -> Literal["two", "many", "channels"]:
+        """Two exclusive classes, more of them, or channels that may overlap."""
+        if self.activation == "sigmoid":
+            return "channels"
+        return "two" if channels == 2 else "many"
+
+    def label_slices(self, rows: slice, voxels: slice) -> tuple[slice, ...]:
+        """Return what picks a piece of the labels: (N, V), or (N, C, V) for channels."""
+        return (rows, voxels) if self.activation == "softmax" else (rows, slice(None), voxels)

@@ -48,8 +48,9 @@ def _kinds(loss: str) -> dict[str, Any]:
 
 def _refusal(loss: str, options: Mapping[str, Any]) -> str | None:
     """Return why a loss refuses its options; None if it does not."""
+    said: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     try:
-        make_loss(loss, **{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()})
+        make_loss(loss, **said)
     except (ValueError, TypeError, OverflowError) as error:
         return str(error)
     return None

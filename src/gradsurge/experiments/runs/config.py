@@ -10,6 +10,7 @@ from gradsurge.data.store import DatasetFile
 from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.experiments.runs.task import Task, task_of
 from gradsurge.losses import LOSSES
+from gradsurge.losses.catalogue import as_the_paper
 from gradsurge.models import ModelConfig
 from gradsurge.training import TrainSettings
 
@@ -25,7 +26,9 @@ class RunConfig:
         dataset: the store's facts: enough to prepare new images without it. Of its splits, the
             names of training and validation cases.
         loss: one of `gradsurge.losses.LOSSES`.
-        loss_options: of `make_loss`; activation and ignore_index follow from the store.
+        loss_options: of `make_loss`, the surgery's strength and the weights among them; files of
+            before 0.2.0 do not say these, and mean the paper's. Activation and ignore_index follow
+            from the store.
         model: rebuilds the network.
         patches: size, batch and oversampling.
         augmentation: one of `gradsurge.data.augmentation.AUGMENTATIONS`.
@@ -112,6 +115,7 @@ class RunConfig:
             return cls(
                 **{
                     **parts,
+                    "loss_options": as_the_paper(parts["loss"], parts["loss_options"]),
                     "dataset": DatasetFile.from_json(parts["dataset"]),
                     "model": ModelConfig.from_json(parts["model"]),
                     "patches": PatchSettings(**{**patches, "size": tuple(patches["size"])}),

@@ -16,6 +16,7 @@ from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.experiments.runs.task import Task, task_of
 from gradsurge.experiments.runs.trained_run import open_run
 from gradsurge.experiments.runs.validation import validation_names
+from gradsurge.losses.catalogue import resolved
 from gradsurge.models import MODELS, ModelConfig, plan_model, round_patch
 from gradsurge.training import TrainSettings
 
@@ -75,7 +76,7 @@ def plan_run(store: Store, request: RunRequest) -> RunConfig:
         store=str(store.path.resolve()),
         dataset=facts,
         loss=request.loss,
-        loss_options=dict(request.loss_options),
+        loss_options=_loss_options(request),
         model=model,
         patches=PatchSettings(size=tuple(model.patch), **patches),
         augmentation=request.augmentation or preset.augmentation,
@@ -86,6 +87,12 @@ def plan_run(store: Store, request: RunRequest) -> RunConfig:
     )
     make_run_loss(config, levels=1)  # its options are refused now, not after the data is read
     return config
+
+
+def _loss_options(request: RunRequest) -> dict[str, Any]:
+    """Return what was said; the rest is today's for a new run, and its own for one that goes on."""
+    said = dict(request.loss_options)
+    return resolved(request.loss, said) if "paper" in said else said
 
 
 def store_facts(store: Store) -> DatasetFile:

@@ -10,6 +10,7 @@ from typing import Any
 from gradsurge.data.case_error import shown
 from gradsurge.data.store import only_writer, replace_json
 from gradsurge.experiments.runs.config import RunConfig
+from gradsurge.losses.catalogue import resolved, strengths
 from gradsurge.training.state import FREE
 
 CONFIG, OUTCOME, SKETCH = "config.json", "outcome.json", "validation.npz"
@@ -43,11 +44,15 @@ def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
             else lies there.
     """
     refuse_taken(out, resume=resume)
+    said = config.loss_options
     if not (out / CONFIG).exists():
+        config = replace(config, loss_options=resolved(config.loss, said))
         out.mkdir(parents=True, exist_ok=True)
         replace_json(out / CONFIG, config.to_json())
         return config
     before = read_config(out)
+    if config.loss == before.loss:  # what is not said stays as it was, whatever is usual today
+        config = replace(config, loss_options={**strengths(before.loss_options), **said})
     compare_configs(out, before, config)
     return replace(config, dataset=before.dataset)
 

@@ -1,6 +1,7 @@
 """The loss of a run: what its name and options say, on the outputs of its model."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import nn
 
@@ -23,9 +24,10 @@ def make_run_loss(config: RunConfig, levels: int) -> nn.Module:
     facts = {"activation": task.activation, "ignore_index": task.ignore_index}
     # What is the default anyway is not said: not every loss takes it.
     said = {k: v for k, v in facts.items() if v not in ("softmax", None)}
-    options = {k: tuple(v) if isinstance(v, list) else v for k, v in config.loss_options.items()}
+    options: dict[str, Any] = {**config.loss_options, **said}
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     try:
-        loss = make_loss(config.loss, **options, **said)
+        loss = make_loss(config.loss, **options)
     except TypeError as error:
         raise ValueError(_without_facts(str(error), said)) from error
     return DeepSupervision(loss, levels) if levels > 1 else loss

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gradsurge.experiments.runs.config import RunConfig
+from gradsurge.losses.catalogue import resolved, without_the_papers
 from gradsurge.training.state import FREE
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def wanted_digest(
     """Return the digest of a wish; ``request`` is that of the variant at the point."""
     wish = asdict(request)
     wish["init"] = variant.init
+    wish["loss_options"] = _loss_options(request.loss, request.loss_options)
     wish["training"] = _without(wish["training"], FREE)
     about = {"dataset": data.dataset, "settings": data.settings, "cases": data.cases}
     return digest({"data": about, "run": wish, "measured": asdict(settings)})
@@ -48,6 +50,7 @@ def trained_digest(trained: RunConfig, step: int) -> str:
     config = _without(trained.to_json(), _PLACES)
     config["dataset"] = _without(config["dataset"], _OF_STORE)
     config["training"] = _without(config["training"], FREE)
+    config["loss_options"] = without_the_papers(trained.loss, trained.loss_options)
     return digest({"config": config, "step": step})
 
 
@@ -82,7 +85,21 @@ def cases_digest(store: "Store") -> str:
 
 def _of_variant(variant: "Variant") -> dict[str, Any]:
     kept = _without(asdict(variant), _FREE_OF_VARIANT)
-    return {**kept, "training": _without(variant.training, FREE)}
+    options = _loss_options(variant.loss, variant.loss_options)
+    return {**kept, "loss_options": options, "training": _without(variant.training, FREE)}
+
+
+def _loss_options(loss: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a wish in full, less what is the paper's: nothing said meant that before 0.2.0."""
+    return without_the_papers(loss, resolved(loss, options))
+
+
+def as_kept(part: str, there: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a kept part of `fixed_settings`, be it of this version or of one before."""
+    if not part.startswith("variants.") or "loss" not in there:
+        return there
+    options = without_the_papers(there["loss"], there.get("loss_options", {}))
+    return {**there, "loss_options": options}
 
 
 def _without(content: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

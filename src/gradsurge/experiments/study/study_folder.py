@@ -24,7 +24,7 @@ from gradsurge.data.case_error import shown
 from gradsurge.data.store import Store, replace_json
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.runs.run_folder import flatten
-from gradsurge.experiments.study.digests import cases_digest, fixed_settings
+from gradsurge.experiments.study.digests import as_kept, cases_digest, fixed_settings
 from gradsurge.experiments.study.store_check import stands_in
 
 STUDY, STORE, TABLES = "study.json", "store", "tables"
@@ -83,7 +83,7 @@ def check_study(folder: Path, recipe: Recipe) -> None:
     kept = there.get(_SETTINGS, {})
     for part, now in fixed_settings(recipe).items():
         if part in kept:
-            _compare(folder, part, kept[part], now)
+            _compare(folder, part, as_kept(part, kept[part]), now)
 
 
 def dataset_of(folder: Path) -> str | None:

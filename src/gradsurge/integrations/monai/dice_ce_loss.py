@@ -12,8 +12,7 @@ from gradsurge.integrations.monai.dice_loss import (
 )
 from gradsurge.integrations.monai.surgery_loss import MonaiSurgeryLoss, activation_of
 from gradsurge.losses import Equilibrium, Surgery, WithCrossEntropy
-from gradsurge.surgery.operator import Activation
-from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.rule import DECLINE, NORMALISE, SCALE, Activation, Normalise, SurgeryRule
 
 
 class SurgeryDiceCELoss(MonaiSurgeryLoss):
@@ -33,6 +32,7 @@ class SurgeryDiceCELoss(MonaiSurgeryLoss):
         softmax: channels exclude each other. One of the two must be said.
         decline: the exponent n of the surgery's decline, None for none.
         scale: its factor s.
+        normalise: whether rare structures pull as hard as large ones, see `gradsurge.Surgery`.
         **options: all others of MONAI's DiceCELoss, such as lambda_dice, lambda_ce and weight.
 
     >>> import torch
@@ -49,19 +49,21 @@ class SurgeryDiceCELoss(MonaiSurgeryLoss):
         sigmoid: bool = False,
         softmax: bool = False,
         *,
-        decline: float | None = 20.0,
-        scale: float = 0.25,
+        decline: float | None = DECLINE,
+        scale: float = SCALE,
+        normalise: Normalise = NORMALISE,
         **options: Any,
     ) -> None:
         activation = activation_of(softmax, sigmoid)
         refuse_other_activation(options)
+        rule = SurgeryRule(decline, scale, normalise)
         theirs = DiceCELoss(include_background=include_background, **options)
         operated: WithCrossEntropy | _MonaiSum
         if sums_say_it_all(theirs.dice, activation) and not theirs.cross_entropy.label_smoothing:
-            region = fused_dice(theirs.dice, activation, SurgeryRule(decline, scale))
+            region = fused_dice(theirs.dice, activation, rule)
             operated = WithCrossEntropy(region, (theirs.lambda_ce, theirs.lambda_dice))
         else:
-            operated = _MonaiSum(theirs, activation, decline, scale)
+            operated = _MonaiSum(theirs, activation, rule)
         super().__init__(operated, activation, to_onehot_y, theirs.dice.reduction)
 
     def _check_shapes(self, logits: Tensor, target: Tensor) -> None:
@@ -77,12 +79,10 @@ class SurgeryDiceCELoss(MonaiSurgeryLoss):
 class _MonaiSum(nn.Module):
     """MONAI's two terms one by one, for options that the fused pass does not have."""
 
-    def __init__(
-        self, theirs: DiceCELoss, activation: Activation, decline: float | None, scale: float
-    ) -> None:
+    def __init__(self, theirs: DiceCELoss, activation: Activation, rule: SurgeryRule) -> None:
         super().__init__()
         self.theirs = theirs
-        self.surgery = Surgery(theirs.dice, activation, decline, scale)
+        self.surgery = Surgery(theirs.dice, activation, rule.decline, rule.scale, rule.normalise)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         dice = self.surgery(logits, target)

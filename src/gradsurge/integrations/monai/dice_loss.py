@@ -6,8 +6,7 @@ from monai.losses import DiceLoss
 
 from gradsurge.integrations.monai.surgery_loss import MonaiSurgeryLoss, activation_of
 from gradsurge.losses import Dice, Surgery
-from gradsurge.surgery.operator import Activation
-from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.rule import DECLINE, NORMALISE, SCALE, Activation, Normalise, SurgeryRule
 
 
 class SurgeryDiceLoss(MonaiSurgeryLoss):
@@ -27,6 +26,7 @@ class SurgeryDiceLoss(MonaiSurgeryLoss):
         softmax: channels exclude each other. One of the two must be said.
         decline: the exponent n of the surgery's decline, None for none.
         scale: its factor s.
+        normalise: whether rare structures pull as hard as large ones, see `gradsurge.Surgery`.
         ignore_index: class of voxels that count nowhere, or another number that marks them, as
             in MONAI 1.6.
         **options: all others of MONAI's DiceLoss.
@@ -45,19 +45,21 @@ class SurgeryDiceLoss(MonaiSurgeryLoss):
         sigmoid: bool = False,
         softmax: bool = False,
         *,
-        decline: float | None = 20.0,
-        scale: float = 0.25,
+        decline: float | None = DECLINE,
+        scale: float = SCALE,
+        normalise: Normalise = NORMALISE,
         ignore_index: int | None = None,
         **options: Any,
     ) -> None:
         activation = activation_of(softmax, sigmoid)
         refuse_other_activation(options)
+        rule = SurgeryRule(decline, scale, normalise)
         theirs = DiceLoss(include_background=include_background, **options)
         operated: Dice | Surgery
         if sums_say_it_all(theirs, activation):
-            operated = fused_dice(theirs, activation, SurgeryRule(decline, scale))
+            operated = fused_dice(theirs, activation, rule)
         else:
-            operated = Surgery(theirs, activation, decline, scale)
+            operated = Surgery(theirs, activation, decline, scale, normalise)
         super().__init__(operated, activation, to_onehot_y, theirs.reduction, ignore_index)
 
 

@@ -8,7 +8,7 @@ from torch.nn.modules.loss import _Loss
 
 from gradsurge.integrations.monai.ignored_voxels import without_ignored
 from gradsurge.losses import Equilibrium
-from gradsurge.surgery.operator import Activation
+from gradsurge.surgery.rule import Activation
 from gradsurge.surgery.targets import check_ignore_index
 
 

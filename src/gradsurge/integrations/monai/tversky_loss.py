@@ -7,8 +7,7 @@ from monai.losses import TverskyLoss
 from gradsurge.integrations.monai.dice_loss import refuse_other_activation
 from gradsurge.integrations.monai.surgery_loss import MonaiSurgeryLoss, activation_of
 from gradsurge.losses import Surgery, Tversky
-from gradsurge.surgery.operator import Activation
-from gradsurge.surgery.rule import SurgeryRule
+from gradsurge.surgery.rule import DECLINE, NORMALISE, SCALE, Activation, Normalise, SurgeryRule
 
 
 class SurgeryTverskyLoss(MonaiSurgeryLoss):
@@ -26,6 +25,7 @@ class SurgeryTverskyLoss(MonaiSurgeryLoss):
         beta: weight of false negatives.
         decline: the exponent n of the surgery's decline, None for none.
         scale: its factor s.
+        normalise: whether rare structures pull as hard as large ones, see `gradsurge.Surgery`.
         ignore_index: class of voxels that count nowhere, or another number that marks them, as
             in MONAI 1.6.
         **options: all others of MONAI's TverskyLoss.
@@ -46,13 +46,15 @@ class SurgeryTverskyLoss(MonaiSurgeryLoss):
         *,
         alpha: float = 0.5,
         beta: float = 0.5,
-        decline: float | None = 20.0,
-        scale: float = 0.25,
+        decline: float | None = DECLINE,
+        scale: float = SCALE,
+        normalise: Normalise = NORMALISE,
         ignore_index: int | None = None,
         **options: Any,
     ) -> None:
         activation = activation_of(softmax, sigmoid)
         refuse_other_activation(options)
+        rule = SurgeryRule(decline, scale, normalise)
         theirs = TverskyLoss(
             include_background=include_background, alpha=alpha, beta=beta, **options
         )
@@ -64,10 +66,10 @@ class SurgeryTverskyLoss(MonaiSurgeryLoss):
                 activation=activation,
                 smooth=theirs.smooth_nr,
                 include_background=include_background,
-                surgery=SurgeryRule(decline, scale),
+                surgery=rule,
             )
         else:
-            operated = Surgery(theirs, activation, decline, scale)
+            operated = Surgery(theirs, activation, decline, scale, normalise)
         super().__init__(operated, activation, to_onehot_y, theirs.reduction, ignore_index)
 
 

@@ -78,7 +78,8 @@ def build_loss(
     """
     options = {**_facts(settings.loss, task), **settings.loss_options}
     if settings.surgical:
-        options |= {"decline": settings.decline, "scale": settings.scale, "classes": task.heads}
+        rule = ("decline", "scale", "normalise")
+        options |= {name: getattr(settings, name) for name in rule} | {"classes": task.heads}
     try:
         loss = make_loss(settings.loss, **options)
     except TypeError as error:

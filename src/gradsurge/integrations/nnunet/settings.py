@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from gradsurge.losses import LOSSES
+from gradsurge.surgery.rule import DECLINE, NORMALISE, SCALE, Normalise
 
 PREFIX = "GRADSURGE_"
 PLAN_ENTRY = "gradsurge"
@@ -23,6 +24,7 @@ class TrainerSettings:
         loss: one of `gradsurge.losses.LOSSES`, or "nnunet" for nnU-Net's own loss.
         decline: exponent of the surgery's decline; None for no decline.
         scale: factor of the surgery.
+        normalise: whether rare structures pull as hard as large ones, as of `SurgeryRule`.
         loss_options: further options of the loss, as of `make_loss`.
         surgery_start: fraction of the epochs that are trained with the plain gradient before.
         epochs: how many.
@@ -35,8 +37,9 @@ class TrainerSettings:
     """
 
     loss: str = "ce+dice-surgery"
-    decline: float | None = 20.0
-    scale: float = 0.25
+    decline: float | None = DECLINE
+    scale: float = SCALE
+    normalise: Normalise = NORMALISE
     loss_options: Mapping[str, Any] = field(default_factory=dict)
     surgery_start: float = 0.0
     epochs: int | None = None
@@ -146,10 +149,16 @@ def _count(where: str, value: Any) -> int | None:
     return value
 
 
+def _normalise(where: str, value: Any) -> bool | str:
+    if not isinstance(value, bool) and value != "batch":
+        raise ValueError(f"{where}: expected true, false or batch; got {value!r}")
+    return bool(value) if isinstance(value, bool) else "batch"
+
+
 def _options(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{where}: expected JSON such as {_EXAMPLE}; got {value!r}")
-    taken = sorted({"decline", "scale"} & set(value))
+    taken = sorted({"decline", "scale", "normalise"} & set(value))
     if taken:
         raise ValueError(f"{where}: {taken[0]} has a setting of its own; give it there")
     return dict(value)
@@ -165,6 +174,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "loss": _loss,
     "decline": _number(0.0, math.inf, none="no decline"),
     "scale": _number(0.0, math.inf),
+    "normalise": _normalise,
     "loss_options": _options,
     "surgery_start": _number(0.0, 1.0, low_too=True),
     "epochs": _count,
