@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # nnU-Net lives beside it: its torchvision and ours do not go together.
 NNUNET_VENV := .venv-nnunet
 NNUNET_STAMP := $(NNUNET_VENV)/.installed
-SOURCES := src $(wildcard benchmarks)
+SOURCES := src $(wildcard benchmarks) docs/analyses
 # One torch thread a worker: several workers with all cores each only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 

@@ -18,7 +18,7 @@ _PURPOSES = {
     "dask": "prepare and evaluate on a Dask cluster",
     "lightning": "the callback for Lightning",
     "monai": "MONAI's engines and handlers",
-    "nnunet": "nnU-Net with nnUNetTrainerSurgery",
+    "nnunet": "nnU-Net with nnUNetTrainerSurgery and nnUNetTrainerDiceSurgery",
     "postgres": "a search shared by PostgreSQL",
     "torchmetrics": "the metric for TorchMetrics",
     "view": "gradsurge view",
@@ -57,13 +57,15 @@ class NnUnet:
 
     Attributes:
         version: of nnU-Net, None without it.
-        finds_trainer: whether it finds nnUNetTrainerSurgery.
+        finds_trainer: whether it finds both of our trainers.
+        missing: those that it does not find.
         cure: what to type if not.
         folders: environment variable of nnU-Net -> its value, None where it is not set.
     """
 
     version: str | None
     finds_trainer: bool
+    missing: list[str]
     cure: str
     folders: dict[str, str | None]
 
@@ -78,7 +80,7 @@ class Diagnosis:
         machine: Python, torch and devices.
         required: what gradsurge always needs.
         parts: optional ones.
-        nnunet: nnU-Net, and whether it finds our trainer.
+        nnunet: nnU-Net, and whether it finds our trainers.
         problems: what keeps gradsurge from working, a line each with its cure.
     """
 
@@ -153,6 +155,6 @@ def _look_at_nnunet(environment: Mapping[str, str]) -> NnUnet:
     try:
         found = installing.status(environment)
     except ValueError as error:
-        return NnUnet(None, False, str(error), folders)
+        return NnUnet(None, False, list(installing.TRAINERS), str(error), folders)
     cure = "" if found.found else "gradsurge nnunet install"
-    return NnUnet(found.nnunet, found.found, cure, folders)
+    return NnUnet(found.nnunet, found.found, found.missing, cure, folders)

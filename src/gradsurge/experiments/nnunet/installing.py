@@ -1,4 +1,4 @@
-"""One small module in nnU-Net's folder of trainers, by which it finds ours.
+"""One small module in nnU-Net's folder of trainers, by which it finds both of ours.
 
 nnU-Net looks for a trainer in its own package, then in the folders that the variable
 `nnUNet_extTrainer` names. Both ways lead to the same module, which is copied for the first.
@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 import gradsurge
 from gradsurge.experiments.whole_file import write_whole
 
-TRAINER = "nnUNetTrainerSurgery"
+TRAINERS = ("nnUNetTrainerSurgery", "nnUNetTrainerDiceSurgery")
 VARIABLE = "nnUNet_extTrainer"
-_MODULE = f"{TRAINER}.py"
+_MODULE = f"{TRAINERS[0]}.py"
 _OLDEST = "2.8"
 _OURS = b"gradsurge nnunet install"  # in every version of the module
 # The first folder of nnU-Net's search: deeper ones import all of its variants and timm before.
@@ -26,24 +26,31 @@ State = Literal["absent", "installed", "other version", "not ours"]
 
 
 class Status(NamedTuple):
-    """How nnU-Net stands to our trainer.
+    """How nnU-Net stands to our trainers.
 
     Attributes:
         nnunet: version of nnU-Net.
         file: the module's place in its package.
         state: what is there: "not ours" is a file of that name which somebody else wrote.
         by_variable: whether `nnUNet_extTrainer` names our folder.
+        trainers: those of `TRAINERS` that nnU-Net finds; the module of an older gradsurge has one.
     """
 
     nnunet: str
     file: Path
     state: State
     by_variable: bool
+    trainers: tuple[str, ...]
 
     @property
     def found(self) -> bool:
-        """Whether nnU-Net finds the trainer."""
-        return self.state in ("installed", "other version") or self.by_variable
+        """Whether nnU-Net finds all of them."""
+        return not self.missing
+
+    @property
+    def missing(self) -> list[str]:
+        """Those that it does not find."""
+        return [name for name in TRAINERS if name not in self.trainers]
 
 
 def trainer_folder() -> Path:
@@ -71,7 +78,10 @@ def status(environment: Mapping[str, str]) -> Status:
     file = _place() / _MODULE
     _check_version()
     ours = str(trainer_folder()) in environment.get(VARIABLE, "").split(os.pathsep)
-    return Status(_nnunet_version(), file, _state(file), ours)
+    state = _state(file)
+    there = file.read_bytes() if state in ("installed", "other version") else b""
+    trainers = tuple(name for name in TRAINERS if ours or name.encode() in there)
+    return Status(_nnunet_version(), file, state, ours, trainers)
 
 
 def install() -> tuple[Path, bool]:
@@ -135,7 +145,7 @@ def _check_version() -> None:
     numbers = [int(n) for n in found.split(".")[:2] if n.isdigit()]
     if numbers and numbers < [int(n) for n in _OLDEST.split(".")]:
         raise ValueError(
-            f"nnU-Net {found} is too old, {TRAINER} needs {_OLDEST} or later: "
+            f"nnU-Net {found} is too old, the trainers of gradsurge need {_OLDEST} or later: "
             f"pip install -U 'gradsurge[nnunet]'"
         )
 

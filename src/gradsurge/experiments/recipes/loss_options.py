@@ -39,7 +39,7 @@ def check_loss_options(path: str, loss: str, options: Mapping[str, Any]) -> None
 @cache
 def _kinds(loss: str) -> dict[str, Any]:
     """Return option -> annotation, of all that the loss is built of."""
-    kinds = kinds_of(SurgeryRule) | kinds_of(check_blend)
+    kinds = kinds_of(SurgeryRule) | kinds_of(check_blend) | {"paper": bool}
     for module in make_loss(loss).modules():
         for part in type(module).__mro__:
             kinds = kinds_of(part) | kinds
