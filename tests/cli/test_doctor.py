@@ -106,15 +106,16 @@ def test_a_torch_that_cannot_be_imported_is_told_and_not_raised(run, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("state", "named", "words"),
+    ("state", "found", "words"),
     [
-        ("installed", False, "9.9, finds nnUNetTrainerSurgery"),
-        ("absent", True, "9.9, finds nnUNetTrainerSurgery"),
-        ("absent", False, "does not find nnUNetTrainerSurgery: gradsurge nnunet install"),
+        ("installed", 2, "9.9, finds nnUNetTrainerSurgery and nnUNetTrainerDiceSurgery"),
+        ("other version", 1, "does not find nnUNetTrainerDiceSurgery: gradsurge nnunet install"),
+        ("absent", 0, "find nnUNetTrainerSurgery and nnUNetTrainerDiceSurgery: gradsurge nnunet"),
     ],
 )
-def test_nnunet_and_our_trainer(run, monkeypatch, state, named, words):
-    there = installing.Status("9.9", Path("trainer.py"), state, named)
+def test_nnunet_and_our_trainers(run, monkeypatch, state, found, words):
+    trainers = installing.TRAINERS[:found]
+    there = installing.Status("9.9", Path("trainer.py"), state, False, trainers)
     monkeypatch.setattr(installing, "status", lambda _: there)
     monkeypatch.setenv("nnUNet_raw", "raw")
     monkeypatch.delenv("nnUNet_results", raising=False)

@@ -39,12 +39,24 @@ def test_install_status_uninstall(nnunet, run):
     assert code == 0
     assert f"Written: {nnunet / 'nnUNetTrainerSurgery.py'}" in out
     assert "-tr nnUNetTrainerSurgery" in out
+    assert "-tr nnUNetTrainerDiceSurgery" in out
     assert "Already there" in run("install")[1]
     assert run("status")[0] == 0
     found = json.loads(run("status", "--json")[1])
     assert (found["state"], found["found"]) == ("installed", True)
     assert "Removed" in run("uninstall")[1]
     assert "Not there" in run("uninstall")[1]
+
+
+def test_an_old_installation_leads_to_install_again(nnunet, run):
+    text = "gradsurge nnunet install: nnUNetTrainerSurgery"
+    (nnunet / "nnUNetTrainerSurgery.py").write_text(text)
+    code, out, _ = run("status")
+    assert code == 1
+    assert "does not find nnUNetTrainerDiceSurgery; next: gradsurge nnunet install" in out
+    assert json.loads(run("status", "--json")[1])["trainers"] == ["nnUNetTrainerSurgery"]
+    assert "Written" in run("install")[1]
+    assert run("status")[0] == 0
 
 
 def test_print_env_writes_nothing_and_is_a_line_for_a_shell(nnunet, run):

@@ -57,9 +57,9 @@ def _print_nnunet(found: "Diagnosis") -> None:
     if nnunet.version is None:
         _line("nnU-Net", "not in this environment")
         return
-    trainer = "finds nnUNetTrainerSurgery"
-    if not nnunet.finds_trainer:
-        trainer = f"does not find nnUNetTrainerSurgery: {nnunet.cure}"
+    trainer = "finds nnUNetTrainerSurgery and nnUNetTrainerDiceSurgery"
+    if nnunet.missing:
+        trainer = f"does not find {' and '.join(nnunet.missing)}: {nnunet.cure}"
     _line("nnU-Net", f"{nnunet.version}, {trainer}")
     unset = [name for name, value in nnunet.folders.items() if value is None]
     if unset:

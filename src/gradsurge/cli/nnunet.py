@@ -1,4 +1,4 @@
-"""``gradsurge nnunet``: let nnU-Net find our trainer, and see whether it does."""
+"""``gradsurge nnunet``: let nnU-Net find our trainers, and see whether it does."""
 
 import json
 import os
@@ -11,12 +11,18 @@ import typer
 from gradsurge.cli.nnunet_output import print_installed, print_status, print_uninstalled
 from gradsurge.cli.output import fail, mistakes_in_one_line
 
-nnunet = typer.Typer(help="Train nnU-Net with surgery: -tr nnUNetTrainerSurgery.")
+nnunet = typer.Typer(
+    help="Train nnU-Net with surgery: -tr nnUNetTrainerSurgery or nnUNetTrainerDiceSurgery."
+)
 
 
 @nnunet.callback()
 def _nnunet() -> None:
-    """Train nnU-Net with surgery: nnUNetv2_train DATASET 3d_fullres 0 -tr nnUNetTrainerSurgery."""
+    """Train nnU-Net with surgery: nnUNetv2_train DATASET 3d_fullres 0 -tr nnUNetTrainerSurgery.
+
+    nnUNetTrainerSurgery has cross-entropy + Dice with surgery, nnUNetTrainerDiceSurgery Dice with
+    surgery alone.
+    """
 
 
 @nnunet.command()
@@ -30,7 +36,7 @@ def install(
         ),
     ] = False,
 ) -> None:
-    """Put one small module into nnU-Net's folder of trainers, so that it finds ours.
+    """Put one small module into nnU-Net's folder of trainers, so that it finds both of ours.
 
     Where that folder cannot be written, or should not be: eval "$(gradsurge nnunet install
     --print-env)" sets nnUNet_extTrainer instead.
@@ -60,7 +66,7 @@ def uninstall() -> None:
 def status(
     as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
 ) -> None:
-    """Say whether nnU-Net is here and finds the trainer; exit code 1 if not."""
+    """Say whether nnU-Net is here and finds both trainers; exit code 1 if not."""
     from gradsurge.experiments.nnunet import installing
 
     with _told_in_a_line():

@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from gradsurge.experiments.nnunet.installing import Status
 
 _TRAIN = "nnUNetv2_train DATASET 3d_fullres 0 -tr nnUNetTrainerSurgery --npz"
+_OR = "Or, without cross-entropy: -tr nnUNetTrainerDiceSurgery"
 
 
 def print_installed(file: Path, written: bool) -> None:
     """Print what was done, and how to go on."""
     typer.echo(f"{'Written' if written else 'Already there'}: {file}")
-    typer.echo(f"Train with: {_TRAIN}")
+    _print_commands()
 
 
 def print_uninstalled(file: Path, removed: bool) -> None:
@@ -23,7 +24,7 @@ def print_uninstalled(file: Path, removed: bool) -> None:
 
 
 def print_status(found: "Status") -> None:
-    """Print what nnU-Net there is, and by which way it finds the trainer."""
+    """Print what nnU-Net there is, and by which way it finds the trainers."""
     typer.echo(f"nnU-Net {found.nnunet}")
     what = {
         "absent": "not installed",
@@ -34,4 +35,13 @@ def print_status(found: "Status") -> None:
     }[found.state]
     typer.echo(f"{found.file}: {what}")
     typer.echo(f"nnUNet_extTrainer: {'names' if found.by_variable else 'does not name'} our folder")
-    typer.echo(f"Train with: {_TRAIN}" if found.found else "Next: gradsurge nnunet install")
+    if found.found:
+        _print_commands()
+    else:
+        missing = " and ".join(found.missing)
+        typer.echo(f"nnU-Net does not find {missing}; next: gradsurge nnunet install")
+
+
+def _print_commands() -> None:
+    typer.echo(f"Train with: {_TRAIN}")
+    typer.echo(_OR)

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+import gradsurge.integrations.nnunet as nnunet_package
 from gradsurge.experiments.nnunet import installing
+from gradsurge.integrations.nnunet.trainer import DEFAULT_LOSSES
 
 
 @pytest.fixture
@@ -43,9 +45,31 @@ def test_status_follows(nnunet):
     assert installing.status({}).state == "installed"
     file.write_text('"""Written by gradsurge nnunet install, long ago."""')
     assert installing.status({}).state == "other version"
+    assert not installing.status({}).found
     assert installing.install() == (file, True)  # brought up to date
     file.write_text("class nnUNetTrainerSurgery: ...")
     assert installing.status({}).state == "not ours"
+
+
+def an_old_module(nnunet):
+    file = nnunet / "nnUNetTrainerSurgery.py"
+    file.write_text('"""Written by gradsurge nnunet install: nnUNetTrainerSurgery alone."""')
+    return file
+
+
+def test_an_old_gradsurge_had_one_trainer_and_installing_again_brings_the_other(nnunet):
+    file = an_old_module(nnunet)
+    assert installing.status({}).trainers == ("nnUNetTrainerSurgery",)
+    assert installing.status({}).missing == ["nnUNetTrainerDiceSurgery"]
+    assert installing.install() == (file, True)
+    assert installing.status({}).trainers == installing.TRAINERS
+    assert installing.status({}).found
+
+
+def test_what_an_old_gradsurge_installed_is_removed(nnunet):
+    an_old_module(nnunet)
+    assert installing.uninstall()[1]
+    assert list(nnunet.iterdir()) == []
 
 
 def test_a_file_of_somebody_else_stays(nnunet):
@@ -111,17 +135,24 @@ def test_a_search_for_other_trainers_passes_by_without_touching_gradsurge(monkey
     assert not hasattr(module, "nnUNetTrainerDA5")
 
 
-def test_where_gradsurge_is_missing_the_error_says_what_to_install(monkeypatch):
+def test_module_package_and_installation_know_the_same_trainers(monkeypatch):
+    assert load_module(monkeypatch)._NAMES == installing.TRAINERS
+    assert set(installing.TRAINERS) == set(DEFAULT_LOSSES) < set(nnunet_package.__all__)
+
+
+@pytest.mark.parametrize("name", installing.TRAINERS)
+def test_where_gradsurge_is_missing_the_error_says_what_to_install(monkeypatch, name):
     module = load_module(monkeypatch)
-    for name in [n for n in sys.modules if n.split(".")[0] == "gradsurge"]:
-        monkeypatch.delitem(sys.modules, name)
+    for loaded in [n for n in sys.modules if n.split(".")[0] == "gradsurge"]:
+        monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, "gradsurge", None)
-    with pytest.raises(ImportError, match=r"pip install 'gradsurge\[nnunet\]'"):
-        _ = module.nnUNetTrainerSurgery
+    with pytest.raises(ImportError, match=rf"{name} needs .*pip install 'gradsurge\[nnunet\]'"):
+        getattr(module, name)
 
 
-def test_where_nnunet_is_missing_the_error_says_what_to_install(monkeypatch):
+@pytest.mark.parametrize("name", installing.TRAINERS)
+def test_where_nnunet_is_missing_the_error_says_what_to_install(monkeypatch, name):
     monkeypatch.setitem(sys.modules, "nnunetv2", None)
     module = load_module(monkeypatch)
-    with pytest.raises(ImportError, match=r"needs nnU-Net 2\.8 or later"):
-        _ = module.nnUNetTrainerSurgery
+    with pytest.raises(ImportError, match=rf"{name} needs nnU-Net 2\.8 or later"):
+        getattr(module, name)

@@ -33,14 +33,19 @@ def nnunets(task, ddp=False):
 def operated(task, ddp=False):
     """nnU-Net's loss at one resolution, with our operator in the place of its activation."""
     own = nnunets(task, ddp)
+    normalise = "batch" if task.batch_dice else True
 
     def loss(z, y):
         if task.regions:
             kept = None if task.ignore_label is None else ~y[:, -1:]
             labels = y if kept is None else y[:, :-1]
-            own.dc.apply_nonlin = lambda z: surgery_sigmoid(z, labels, mask=kept)
+            own.dc.apply_nonlin = lambda z: surgery_sigmoid(
+                z, labels, mask=kept, normalise=normalise
+            )
         else:
-            own.dc.apply_nonlin = lambda z: surgery_softmax(z, y, ignore_index=task.ignore_label)
+            own.dc.apply_nonlin = lambda z: surgery_softmax(
+                z, y, ignore_index=task.ignore_label, normalise=normalise
+            )
         return own(z, y)
 
     return loss

@@ -21,7 +21,7 @@ from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
 from nnunetv2.utilities.find_class_by_name import recursive_find_python_class
 
 from gradsurge.experiments.nnunet.installing import trainer_folder
-from gradsurge.integrations.nnunet import nnUNetTrainerSurgery
+from gradsurge.integrations.nnunet import nnUNetTrainerDiceSurgery, nnUNetTrainerSurgery
 from tests.integrations.nnunet.real_losses import operated
 from tests.ranks import run_ranks
 
@@ -153,15 +153,26 @@ def started(checkpoint, way):
     return [int(body), int(all(same[k] for k in heads))], trainer.current_epoch
 
 
+def dice_trainer():
+    """The loss of the second trainer, and whose checkpoints it says they are."""
+    trainer = made(nnUNetTrainerDiceSurgery, *data_set())
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.save_checkpoint(str(Path(folder, "x.pth")))
+        kept = torch.load(Path(folder, "x.pth"), weights_only=False)
+    told = kept["init_args"]["plans"]["gradsurge"]["loss"]
+    return [type(trainer).__name__, told, kept["trainer_name"]]
+
+
 def by_variable():
-    """Whether nnU-Net finds the trainer in the folder that `nnUNet_extTrainer` is to name.
+    """Whether nnU-Net finds the trainers in the folder that `nnUNet_extTrainer` is to name.
 
     Its own trainers, which it searches before, cannot all be imported beside every torchvision.
     """
     folder = str(trainer_folder())
     options = {"base_folder": folder, "cleanup_imports_from_base_folder": True}
-    found = recursive_find_python_class(folder, "nnUNetTrainerSurgery", None, **options)
-    return found is nnUNetTrainerSurgery
+    kinds = (nnUNetTrainerSurgery, nnUNetTrainerDiceSurgery)
+    found = [recursive_find_python_class(folder, k.__name__, None, **options) for k in kinds]
+    return found == list(kinds)
 
 
 def main():
@@ -177,6 +188,7 @@ def main():
     starts = {way: started(sys.argv[1], way) for way in ways}
     found["starts"] = {way: same for way, (same, _) in starts.items()}
     found["epoch"] = starts["--c"][1]
+    found["dice_trainer"] = dice_trainer()
     found["by_variable"] = by_variable()
     with tempfile.TemporaryDirectory() as folder:
         found["ranks"] = run_ranks("tests.integrations.nnunet.real_ranks", folder)

@@ -116,6 +116,8 @@ def the_trainer_takes_the_steps_of_nnunets_own(work):
     body_and_heads = {"--c": [1, 1], "start_from": [1, 1], "-pretrained_weights": [1, 0]}
     assert found["starts"] == body_and_heads
     assert found["epoch"] == 2
+    dice = ["nnUNetTrainerDiceSurgery", "dice-surgery", "nnUNetTrainer"]
+    assert found["dice_trainer"] == dice
     assert found["by_variable"]
     first, second = found["ranks"]
     assert first["batch"] == second["batch"] == 1

@@ -13,6 +13,7 @@ from torch import nn
 from gradsurge.integrations.nnunet import SurgeryTraining, TrainerSettings
 from gradsurge.integrations.nnunet.loss import Task, build_loss
 from gradsurge.losses import DeepSupervision
+from gradsurge.surgery.rule import DECLINE
 from tests.integrations.nnunet.cases import Batch, gradients
 from tests.integrations.nnunet.fake_nnunet import FakeTrainer, SurgeryTrainer, run_epoch
 
@@ -53,6 +54,27 @@ def test_settings_are_logged_and_kept_where_nnunet_keeps_its_own(tmp_path):
     assert json.loads((tmp_path / "gradsurge.json").read_text())["settings"] == said
     assert "gradsurge decline: 10.0" in trainer.lines
     assert "dice-surgery" in str(trainer.gradsurge)  # what debug.json holds
+
+
+class DiceTrainer(SurgeryTrainer):
+    default_loss = "dice-surgery"
+
+
+def loss_of(folder, **options):
+    trainer = DiceTrainer(folder, **options)
+    trainer.initialize()
+    trainer.on_train_start()
+    return trainer.gradsurge.loss
+
+
+def test_a_trainer_has_a_loss_of_its_own_unless_somebody_names_one(tmp_path, monkeypatch):
+    assert loss_of(tmp_path) == "dice-surgery"
+    planned = {"plans": {"gradsurge": {"loss": "ce+dice"}}}
+    assert loss_of(tmp_path, **planned) == "ce+dice"
+    (tmp_path / "checkpoint_latest.pth").touch()
+    assert loss_of(tmp_path, resume=True) == "ce+dice"  # as stored
+    monkeypatch.setenv("GRADSURGE_LOSS", "jaccard-surgery")
+    assert loss_of(tmp_path, resume=True, **planned) == "jaccard-surgery"
 
 
 def test_unknown_variables_are_in_the_log(tmp_path, monkeypatch):
@@ -176,7 +198,7 @@ def test_without_a_checkpoint_nothing_is_resumed(tmp_path, monkeypatch):
     monkeypatch.setenv("GRADSURGE_DECLINE", "7")
     started(tmp_path)
     monkeypatch.delenv("GRADSURGE_DECLINE")
-    assert started(tmp_path, resume=True).gradsurge.decline == 20.0
+    assert started(tmp_path, resume=True).gradsurge.decline == DECLINE
 
 
 def saved_weights(file, **more):

@@ -21,7 +21,8 @@ class TrainerSettings:
     """Settings of a training; None leaves a number to nnU-Net.
 
     Attributes:
-        loss: one of `gradsurge.losses.LOSSES`, or "nnunet" for nnU-Net's own loss.
+        loss: one of `gradsurge.losses.LOSSES`, or "nnunet" for nnU-Net's own loss; trainers differ
+            in their default.
         decline: exponent of the surgery's decline; None for no decline.
         scale: factor of the surgery.
         normalise: whether rare structures pull as hard as large ones, as of `SurgeryRule`.

@@ -1,4 +1,4 @@
-"""The trainer that ``nnUNetv2_train -tr nnUNetTrainerSurgery`` asks for."""
+"""The trainers that ``nnUNetv2_train -tr`` asks for by name."""
 
 # mypy: disable-error-code="import-not-found"
 # nnU-Net has an environment of its own.
@@ -8,12 +8,18 @@ from typing import Any
 
 from gradsurge.integrations.nnunet.training import SurgeryTraining
 
-NAME = "nnUNetTrainerSurgery"
+DEFAULT_LOSSES = {
+    "nnUNetTrainerSurgery": "ce+dice-surgery",
+    "nnUNetTrainerDiceSurgery": "dice-surgery",
+}
 
 
 @cache
-def trainer_class() -> type[Any]:
+def trainer_class(name: str) -> type[Any]:
     """Return nnU-Net's default trainer with `SurgeryTraining`; made here, as nnU-Net is optional.
+
+    Args:
+        name: of `DEFAULT_LOSSES`.
 
     Raises:
         ImportError: nnU-Net is not installed, or not recent enough.
@@ -23,8 +29,12 @@ def trainer_class() -> type[Any]:
         from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
     except ImportError as error:
         raise ImportError(
-            f"{NAME} needs nnU-Net 2.8 or later ({error}): pip install 'gradsurge[nnunet]'"
+            f"{name} needs nnU-Net 2.8 or later ({error}): pip install 'gradsurge[nnunet]'"
         ) from error
     del MetaLogger  # older ones have a logger without it
-    body = {"__module__": __name__, "__doc__": SurgeryTraining.__doc__}
-    return type(NAME, (SurgeryTraining, nnUNetTrainer), body)
+    body = {
+        "__module__": __name__,
+        "__doc__": SurgeryTraining.__doc__,
+        "default_loss": DEFAULT_LOSSES[name],
+    }
+    return type(name, (SurgeryTraining, nnUNetTrainer), body)

@@ -40,7 +40,12 @@ class SurgeryTraining(_Trainer):  # type: ignore[misc]  # nnU-Net is not here
 
     A checkpoint names the trainer that built the network where that is one of nnU-Net's, so that
     it is predicted with where gradsurge is not installed.
+
+    Attributes:
+        default_loss: where neither plans nor resumed training nor environment say one.
     """
+
+    default_loss = TrainerSettings.loss
 
     def initialize(self) -> None:
         """Read the settings, then let nnU-Net build everything."""
@@ -72,6 +77,7 @@ class SurgeryTraining(_Trainer):  # type: ignore[misc]  # nnU-Net is not here
         stored = read_settings(self.output_folder) if self._resumes() else {}
         planned = self.plans_manager.plans.get(PLAN_ENTRY, {})
         return TrainerSettings.merged(
+            (type(self).__name__, {"loss": self.default_loss}),
             (f"plans, entry {PLAN_ENTRY!r}", planned),
             (f"settings stored in {self.output_folder}", stored),
             (PREFIX, told),
