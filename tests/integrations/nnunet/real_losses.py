@@ -31,9 +31,12 @@ def nnunets(task, ddp=False):
 
 
 def operated(task, ddp=False):
-    """nnU-Net's loss at one resolution, with our operator in the place of its activation."""
+    """nnU-Net's loss at one resolution, with our operator in the place of its activation.
+
+    The operator knows nothing of other ranks: there it is not normalised.
+    """
     own = nnunets(task, ddp)
-    normalise = "batch" if task.batch_dice else True
+    normalise = not ddp and ("batch" if task.batch_dice else True)
 
     def loss(z, y):
         if task.regions:
@@ -93,7 +96,7 @@ def on_rank(rank, folder):
     for name in ("classes, batch Dice", "regions, batch Dice"):
         task = TASKS[name]
         plain = build_loss(TrainerSettings(loss="ce+dice"), task, None)
-        surgical = build_loss(TrainerSettings(), task, None)
+        surgical = build_loss(TrainerSettings(normalise=False), task, None)
         found[name] = {
             "plain": at_the_weights(plain, nnunets(task, ddp=True), batch_of(task, rank)),
             "surgery": at_the_weights(surgical, operated(task, ddp=True), batch_of(task, rank)),
