@@ -5,8 +5,9 @@
 STORE is a store of `gradsurge prepare`, such as the hippocampus's. Every loss trains the same small
 network on the same patches with SGD (0.01, Nesterov 0.99, clip 12). "begins at" says which
 probability of foreground the network has at first everywhere: its last bias is set so. Printed is
-how well it tells foreground from background on patches of validation cases: the AUROC, 0.5 for a
-network that sees nothing.
+how well it tells foreground from background on patches of validation cases (AUROC, 0.5 for a
+network that sees nothing), and how hard the foreground pulled at first: the sum of abs(dL/dz) over
+its voxels.
 """
 
 import argparse
@@ -26,16 +27,19 @@ from gradsurge.models import make_model, plan_model
 PATCH = (32, 40, 32)
 NETWORK: dict[str, Any] = {"features": 16, "cap": 64, "resolution": "half"}
 OURS = {"scale": 0.5, "decline": None}
-# (name, loss, options, foreground at the beginning; None leaves the network as it is made)
-RUNS = (
+PAPER = {"paper": True}
+# (title, loss, options, foreground at the beginning; None leaves the network as it is made)
+RUNS: tuple[tuple[str, str, dict[str, Any], str | float | None], ...] = (
     ("Cross-entropy", "ce", {}, None),
     ("Cross-entropy, begun where it rests", "ce", {}, "share"),
     ("Dice", "dice", {}, None),
-    ("Dice surgery, the paper's", "dice-surgery", {"paper": True}, None),
-    ("the same, begun at 0.02", "dice-surgery", {"paper": True}, 0.02),
-    ("the same, begun at 0.98", "dice-surgery", {"paper": True}, 0.98),
+    ("Dice surgery, the paper's", "dice-surgery", PAPER, None),
+    ("the same, begun where it rests", "dice-surgery", PAPER, 0.5),
+    ("the same, begun at 0.02", "dice-surgery", PAPER, 0.02),
+    ("the same, begun at 0.98", "dice-surgery", PAPER, 0.98),
     ("s = 1/2, no decline", "dice-surgery", {**OURS, "normalise": False}, None),
-    ("the same, normalised", "dice-surgery", {**OURS, "normalise": True}, None),
+    ("the same, begun where it rests", "dice-surgery", {**OURS, "normalise": False}, 0.5),
+    ("s = 1/2, no decline, normalised", "dice-surgery", {**OURS, "normalise": True}, None),
 )
 
 
@@ -46,10 +50,22 @@ def source(store: Store, split: str) -> PatchSource:
 
 def begin_at(model: nn.Module, p: float, classes: int) -> None:
     """Set the last bias so that foreground has the probability p at a network that sees nothing."""
-    head: Any = model.heads[0]
+    (head, *_) = model.heads  # type: ignore[misc]
     with torch.no_grad():
         head.bias.fill_(math.log(p / (classes - 1)))
         head.bias[0] = math.log(1.0 - p)
+
+
+def first_pull(model: nn.Module, loss: nn.Module, patches: list[tuple[Tensor, Tensor]]) -> float:
+    """Return the total field on the foreground's own logits, mean over patches with foreground."""
+    found = []
+    for image, label in patches:
+        logits = model(image).detach().requires_grad_()
+        loss(logits, label).backward()
+        assert logits.grad is not None
+        own = logits.grad.gather(1, label.unsqueeze(1))[:, 0]
+        found.append(float(own[label > 0].abs().sum()))
+    return sum(found) / len(found)
 
 
 def auroc(model: nn.Module, patches: list[tuple[Tensor, Tensor]]) -> tuple[float, float]:
@@ -81,7 +97,7 @@ def main() -> None:
     print(
         "| begun | " + " | ".join(f"step {step}" for step in steps) + " | mean p at first, last |"
     )
-    print("| --- |" + " ---: |" * (len(steps) + 1))
+    print("| --- |" + " ---: |" * (len(steps) + 2))
     for title, name, options, begins in RUNS:
         torch.manual_seed(0)
         model = make_model(plan_model("residual-unet", channels, classes, PATCH, **NETWORK))
@@ -89,7 +105,7 @@ def main() -> None:
             begin_at(model, share if begins == "share" else float(begins), classes)
         loss = make_loss(name, **options)
         sgd = torch.optim.SGD(model.parameters(), 0.01, momentum=0.99, nesterov=True)
-        seen = [f"{auroc(model, held_out)[1]:.3f}"]
+        first, size = auroc(model, held_out)[1], first_pull(model, loss, held_out)
         cells = []
         for step, batch in enumerate(stream_batches(source(store, "train"), 0, 0, asked.steps), 1):
             sgd.zero_grad()
@@ -99,7 +115,10 @@ def main() -> None:
             if step in steps:
                 found, mean = auroc(model, held_out)
                 cells.append(f"{found:.3f}")
-        print(f"| {title} | " + " | ".join(cells) + f" | {seen[0]}, {mean:.3f} |", flush=True)
+        print(
+            f"| {title} | " + " | ".join(cells) + f" | {first:.3f}, {mean:.3f} | {size:.4f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

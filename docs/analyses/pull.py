@@ -9,6 +9,7 @@ a blind network rests; "end": half of the structure found, soft Dice about 0.7.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from torch import Tensor
 from gradsurge import make_loss
 
 VOXELS = 20_000
-RULES = {
+RULES: dict[str, tuple[str, dict[str, Any]]] = {
     "Dice": ("dice", {}),
     "surgery, the paper's": ("dice-surgery", {"paper": True}),
     "surgery, normalised": (
@@ -67,7 +68,7 @@ def _field(loss: Callable[..., Tensor], logits: Tensor, labels: Tensor) -> Tenso
     return z.grad
 
 
-def pull(name: str, options: dict[str, object], logits: Tensor, labels: Tensor) -> float:
+def pull(name: str, options: dict[str, Any], logits: Tensor, labels: Tensor) -> float:
     """Return the total field on the voxels of the foreground, on their own class's logit."""
     own = _field(make_loss(name, **options), logits, labels).gather(1, labels.unsqueeze(1))
     return float(own[:, 0][labels > 0].abs().sum())

@@ -76,7 +76,7 @@ def measure_curl(voxels: int, decline: float | None = 20.0, seed: int = 0, pairs
     gap = torch.randn(voxels, generator=generator, dtype=torch.float64) * 2
     of_each = min(pairs // 2, ones)
     at = torch.cat((torch.arange(of_each), torch.arange(ones, ones + of_each)))
-    rule = SurgeryRule(decline)
+    rule = SurgeryRule(decline, 0.25, normalise=False)
     jac = jacobian(gap, labels, rule, at)
     entry = (jac - jac.T).abs().max().item()
     norm = asymmetric_norm(gap, labels, rule)

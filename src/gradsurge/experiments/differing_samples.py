@@ -77,7 +77,7 @@ class Rest:
 
 def settle_samples(
     samples: Sequence[Sample],
-    make: Callable[[], Any] = lambda: make_loss("dice-surgery"),
+    make: Callable[[], Any] = lambda: make_loss("dice-surgery", paper=True),
     steps: int = 300,
 ) -> Rest:
     """Let each set's logit come to rest under Dice surgery, or another loss that measures."""

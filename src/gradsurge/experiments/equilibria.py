@@ -106,7 +106,8 @@ def compare(on_step: Callable[[], object] | None = None, steps: int = STEPS) -> 
     ratios = torch.tensor(RATIOS, dtype=torch.float64)
     foreground = (ratios * VOXELS).round().long()
     counts = torch.stack((VOXELS - foreground, foreground), dim=1)
-    settled = {n: settle(make_loss(n), counts, steps=steps, on_step=on_step) for n in COMPARED}
+    losses = {name: make_loss(name, paper=True) for name in COMPARED}
+    settled = {n: settle(loss, counts, steps=steps, on_step=on_step) for n, loss in losses.items()}
     return Comparison(ratios, settled)
 
 

@@ -40,7 +40,7 @@ _VOXEL: dict[str, type[nn.Module]] = {
 }
 _WITH_DICE = ("svls", "nacl", "ace")
 _RULE = ("decline", "scale", "normalise")
-# What the paper trains with, and what a file means that says nothing: before 0.2.0 the only rule.
+# What the paper trains with, and what older files mean, which say nothing of it.
 PAPER: dict[str, Any] = {
     "decline": 20.0,
     "scale": 0.25,
@@ -114,6 +114,22 @@ def without_the_papers(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     plain = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     known = _strengths(name)
     return {k: options[k] for k, v in plain.items() if k not in known or v != PAPER[k]}
+
+
+def told_strength(name: str, options: Mapping[str, Any]) -> str:
+    """Return what a file says, or means, of surgery and weights, in words; none if there are none.
+
+    >>> told_strength("ce+dice-surgery", {})
+    'scale 0.25, not normalised, weights 0.5 and 0.5'
+    """
+    found, parts = as_the_paper(name, options), []
+    if "scale" in found:
+        normalised = {True: "normalised", False: "not normalised"}
+        how = normalised.get(found["normalise"], "normalised over the batch")
+        parts += [f"scale {found['scale']:g}", how]
+    if "weights" in found:
+        parts.append("weights {:g} and {:g}".format(*found["weights"]))
+    return ", ".join(parts)
 
 
 def strengths(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ class WithCrossEntropy(nn.Module):
     >>> import torch
     >>> from gradsurge.losses.dice import Dice
     >>> logits, target = torch.zeros(1, 2, 4), torch.tensor([[0, 0, 1, 1]])
-    >>> round(WithCrossEntropy(Dice())(logits, target).item(), 4)  # (log 2 + 0.5) / 2
-    0.5966
+    >>> round(WithCrossEntropy(Dice(), weights=(1, 1))(logits, target).item(), 4)  # log 2 + 0.5
+    1.1931
     """
 
     def __init__(self, region: RegionLoss, weights: tuple[float, float] = CE_WEIGHTS) -> None:

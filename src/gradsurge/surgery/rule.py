@@ -30,7 +30,7 @@ class SurgeryRule:
             rare structures pull as hard as large ones; "batch" for one factor a class over the
             whole batch.
 
-    >>> SurgeryRule(decline=20.0, scale=0.25)
+    >>> SurgeryRule(decline=20.0, scale=0.25, normalise=False)  # the paper's
     SurgeryRule(decline=20.0, scale=0.25, normalise=False)
     """
 

@@ -104,8 +104,8 @@ def test_another_strength_is_refused_by_name(store, tmp_path, wish):
 
 
 def test_a_run_of_another_loss_is_refused(store, tmp_path):
+    run = stopped_run(tmp_path)
     with pytest.raises(ValueError, match="ce\\+dice-surgery"):
-        run = stopped_run(tmp_path)
         train_run(plan(store, loss="dice-surgery"), run, resume=True, device="cpu")
 
 

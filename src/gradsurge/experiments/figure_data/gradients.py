@@ -31,9 +31,9 @@ from gradsurge.experiments.runs.run_loss import make_run_loss
 LOSSES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Dice": ("dice", {}),
     "CE": ("ce", {}),
-    "Dice surgery": ("dice-surgery", {}),
+    "Dice surgery": ("dice-surgery", {"paper": True}),
     # The decline takes back what surgery gives the most confident errors: both are worth a look.
-    "surgery, no decline": ("dice-surgery", {"decline": None}),
+    "surgery, no decline": ("dice-surgery", {"paper": True, "decline": None}),
 }
 
 

@@ -26,8 +26,8 @@ class RunConfig:
         dataset: the store's facts: enough to prepare new images without it. Of its splits, the
             names of training and validation cases.
         loss: one of `gradsurge.losses.LOSSES`.
-        loss_options: of `make_loss`, the surgery's strength and the weights among them; files of
-            before 0.2.0 do not say these, and mean the paper's. Activation and ignore_index follow
+        loss_options: of `make_loss`, the surgery's strength and the weights among them; older
+            files do not say these, and mean the paper's. Activation and ignore_index follow
             from the store.
         model: rebuilds the network.
         patches: size, batch and oversampling.

@@ -90,7 +90,7 @@ def _of_variant(variant: "Variant") -> dict[str, Any]:
 
 
 def _loss_options(loss: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a wish in full, less what is the paper's: nothing said meant that before 0.2.0."""
+    """Return a wish in full, less what is the paper's: older files do not say it."""
     return without_the_papers(loss, resolved(loss, options))
 
 

@@ -36,7 +36,8 @@ class Record:
             Dice and NLL.
         validation: the run's own scores on validation cases: "dice", "own_dice" and, by
             correction, "nll"; "temperature", and "shifts" of the logit by correction.
-        training: steps, the step of the best weights, seconds, and [step, Dice] of validations.
+        training: the surgery's strength and weights (older records have none, and mean the
+            paper's), steps, the step of the best weights, seconds, and [step, Dice] of validations.
         measured: on test cases.
         provenance: commit, date, machine, versions, command.
     """

@@ -40,7 +40,7 @@ def compute(points: int = 401) -> NormalisedPartials:
     p = torch.linspace(0, 1, points, dtype=torch.float64).clamp(1e-6, 1 - 1e-6)
     pair = p.unsqueeze(1).expand(-1, 2)
     losses = {name: make_loss(name) for name in ("ce", "dice", "dice++")}
-    losses |= {_surgery(n): make_loss("dice-surgery", decline=n) for n in DECLINES}
+    losses |= {_surgery(n): make_loss("dice-surgery", paper=True, decline=n) for n in DECLINES}
     curves = {}
     for name, loss in losses.items():
         field = probe_field(loss, LARGE, pair, (1, 0)).abs()

@@ -57,7 +57,8 @@ def numbers(data: dict[str, Partials]) -> dict[str, float]:
 
 
 def _partials(name: str, pair: Tensor) -> Partials:
-    field = probe_field(make_loss(name), LARGE, pair, LABELS) * (LARGE.voxels + len(LABELS))
+    field = probe_field(make_loss(name, paper=True), LARGE, pair, LABELS)
+    field = field * (LARGE.voxels + len(LABELS))
     activation = _activation_slope(pair, operated=name.endswith("surgery"))
     p, f, a = pair[:, 0].numpy(), field.abs().numpy(), activation.numpy()
     return Partials(p, f / a, a, f, meetings(p, f[:, 0], f[:, 1]))
@@ -67,7 +68,7 @@ def _activation_slope(p: Tensor, *, operated: bool) -> Tensor:
     """Return dp/dz, or what the surgery's backward pass uses instead, (M, 2)."""
     z = p.logit().T.unsqueeze(0).requires_grad_()  # one channel a voxel
     labels = torch.tensor(LABELS, dtype=p.dtype).view(1, 2, 1).expand_as(z)
-    out = surgery_sigmoid(z, labels) if operated else z.sigmoid()
+    out = surgery_sigmoid(z, labels, 20.0, 0.25, normalise=False) if operated else z.sigmoid()
     (slope,) = torch.autograd.grad(out.sum(), z)
     return slope[0].T
 

@@ -55,7 +55,7 @@ def compute(points: int = 49) -> VectorFields:
     pairs = torch.stack((first, second), dim=-1).view(-1, 2)
     descent = {}
     for key, (_, name, options) in PANELS.items():
-        field = probe_field(make_loss(name, **options), SMALL, pairs, (1, 0))
+        field = probe_field(make_loss(name, paper=True, **options), SMALL, pairs, (1, 0))
         descent[key] = -field.view(points, points, 2).numpy()
     return VectorFields(p.numpy(), descent)
 

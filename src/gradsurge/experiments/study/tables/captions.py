@@ -4,7 +4,13 @@ from collections.abc import Sequence
 
 from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.result_table import Column, ResultTable, TableBlock
-from gradsurge.experiments.study.tables.table_rows import RowRecords, missing_notes, runs_wanted
+from gradsurge.experiments.study.tables.table_rows import (
+    SURGERY,
+    RowRecords,
+    missing_notes,
+    runs_wanted,
+)
+from gradsurge.losses.catalogue import told_strength
 
 _KINDS = {2: "images", 3: "volumes"}
 _VOXELS = {"logits": ", as prepared", "probabilities": ", on the voxels of their files"}
@@ -119,4 +125,11 @@ def provenance_of(rows: Sequence[RowRecords]) -> dict[str, str]:
                 found[name] += " (+: with changes not committed)"
         elif name != "command":
             found[name] = "; ".join(values) if len(values) < 4 else f"{len(values)} different"
-    return found
+    said = {
+        text.replace("not normalised", "not normalised (the paper's)")
+        for row in rows
+        for record in row.records
+        if row.variant.loss.endswith(SURGERY)
+        and (text := told_strength(row.variant.loss, record.training.get("loss_options", {})))
+    }
+    return {**found, "surgery": "; ".join(sorted(said))} if said else found
