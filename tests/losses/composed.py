@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gradsurge import SurgeryRule, surgery_sigmoid, surgery_softmax
 from gradsurge.losses import Dice, FocalTversky, GeneralisedDice, Jaccard, Tversky
+from tests.properties.formulas import normalisation_of
 
 EPS = 1e-5
 
@@ -101,14 +102,13 @@ def composed_loss(
     class_weights: list[float] | None = None,
 ) -> Tensor:
     """Return the region loss by its formula."""
-    options = {} if surgery is None else {"decline": surgery.decline, "scale": surgery.scale}
-    if activation == "sigmoid":
-        p = surgery_sigmoid(z, batch.channels, blend=blend, **options) if surgery else z.sigmoid()
-    elif surgery is None:
-        p = z.softmax(dim=1)
-    else:
-        p = surgery_softmax(z, batch.channels, blend=blend, **options)
-    p, y = p * batch.kept, batch.channels * batch.kept
+    p, y = _probabilities(z, batch, activation, surgery, blend), batch.channels * batch.kept
+    p = p * batch.kept
+    if surgery is not None:
+        whole = "batch" if surgery.normalise and over_batch else surgery.normalise
+        softmax = activation == "softmax"
+        factor = normalisation_of(p.detach(), y, whole, softmax=softmax, blend=blend).to(p.dtype)
+        p = p + (factor - 1) * (p - p.detach())  # p itself, with a gradient times the factor
     first = 0 if include_background or activation == "sigmoid" else 1
     sums = [(p * y).flatten(2).sum(-1), p.flatten(2).sum(-1), y.flatten(2).sum(-1)]
     sums = [s.sum(0, keepdim=True) if over_batch else s for s in sums]
@@ -117,6 +117,16 @@ def composed_loss(
     if weights is None or losses.shape[1] == 1:
         return losses.mean()
     return ((losses * weights).sum(1) / weights.sum()).mean()
+
+
+def _probabilities(
+    z: Tensor, batch: Batch, activation: str, surgery: SurgeryRule | None, blend: float
+) -> Tensor:
+    if surgery is None:
+        return z.softmax(dim=1) if activation == "softmax" else z.sigmoid()
+    operator = surgery_softmax if activation == "softmax" else surgery_sigmoid
+    rule = {"decline": surgery.decline, "scale": surgery.scale, "normalise": False}
+    return operator(z, batch.channels, blend=blend, **rule)
 
 
 def composed_cross_entropy(

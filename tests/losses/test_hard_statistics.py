@@ -8,7 +8,7 @@ from gradsurge import make_loss
 from gradsurge.losses import Dice, Jaccard, Tversky
 from gradsurge.surgery import SurgeryRule
 from tests.losses.composed import make_batch, value_and_gradient
-from tests.properties.formulas import multiclass_field, sigmoid_field
+from tests.properties.formulas import multiclass_field, normalisation_of, sigmoid_field
 
 EPS = 1e-5
 
@@ -54,20 +54,30 @@ def test_the_field_is_the_closed_form_with_hard_sums(name, kind, over_batch):
     cls, own, slopes = LOSSES[name]
     z, activation = batch.logits, "sigmoid" if kind == "sigmoid" else "softmax"
     options = {"activation": activation, "batch": over_batch, **own}
-    loss = cls(surgery=SurgeryRule(), hard_statistics=True, **options)
+    normalise = name != "tversky"
+    rule = SurgeryRule(20.0, 0.25, normalise=normalise)
+    loss = cls(surgery=rule, hard_statistics=True, **options)
     value, field = value_and_gradient(loss, z, batch.target)
     if kind == "sigmoid":
         hard, first = (z > 0).double(), 0
     else:
         hard, first = F.one_hot(z.argmax(1), z.shape[1]).movedim(-1, 1).double(), 1
     g = expected_g(batch, hard, slopes, over_batch, first)
+    whole = "batch" if normalise and over_batch else normalise
+    p = (z.sigmoid() if kind == "sigmoid" else z.softmax(1)).flatten(2).sum(2)
+    sums = [x.flatten(2).sum(2) for x in (hard, batch.channels)]
+    some = sum(sums) > 0
+    if over_batch:
+        some = some.any(0, keepdim=True)
+    sums[0] = torch.where(some, sums[0], p)
+    g = g * normalisation_of(hard, hard, whole, softmax=kind != "sigmoid", sums=tuple(sums))
     if kind == "sigmoid":
         expected = sigmoid_field(z, batch.channels, g, 20.0, 0.25)
     else:
         expected = multiclass_field(z, batch.target, g, 20.0, 0.25)
     torch.testing.assert_close(field, expected, rtol=1e-9, atol=1e-14)
     torch.testing.assert_close(value, cls(**options)(z, batch.target))
-    soft = cls(surgery=SurgeryRule(), **options)
+    soft = cls(surgery=rule, **options)
     assert not torch.allclose(field, value_and_gradient(soft, z, batch.target)[1])
 
 
@@ -84,11 +94,12 @@ def test_nothing_there_and_nothing_predicted_falls_back_to_soft_sums(classes):
     torch.testing.assert_close(found, expected)
 
 
-def test_only_the_classes_with_nothing_fall_back():
+@pytest.mark.parametrize("normalise", [False, True])
+def test_only_the_classes_with_nothing_fall_back(normalise):
     z = torch.randn(1, 3, 5, 4, dtype=torch.float64)
     z[:, 2] -= 20.0
     target = torch.randint(0, 2, (1, 5, 4))
-    hard = Dice(surgery=SurgeryRule(), hard_statistics=True)
+    hard = Dice(surgery=SurgeryRule(20.0, 0.25, normalise=normalise), hard_statistics=True)
     _, field = value_and_gradient(hard, z, target)
     y = F.one_hot(target, 3).movedim(-1, 1).double()
     p, mask = z.softmax(1), F.one_hot(z.argmax(1), 3).movedim(-1, 1).double()
@@ -97,6 +108,7 @@ def test_only_the_classes_with_nothing_fall_back():
     of_i, of_p = (s[..., None, None] for s in dice_slopes(*sums))
     g = (of_p + y * of_i) / 2
     g[:, 0] = 0
+    g = g * normalisation_of(mask, y, normalise, softmax=True)
     torch.testing.assert_close(field, multiclass_field(z, target, g, 20.0, 0.25))
 
 

@@ -156,8 +156,8 @@ def test_a_loss_that_pushes_the_wrong_way_is_named():
 
 
 def test_the_rule_shows_in_print():
-    text = repr(gs.make_loss("tversky-surgery", a=0.3))
-    assert "SurgeryRule(decline=20.0, scale=0.25)" in text
+    text = repr(gs.make_loss("tversky-surgery", a=0.3, decline=7.0, scale=0.3, normalise="batch"))
+    assert "SurgeryRule(decline=7.0, scale=0.3, normalise='batch')" in text
 
 
 @pytest.mark.parametrize("wrong", [True, 20.0, "surgery"])

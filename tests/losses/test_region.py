@@ -17,7 +17,12 @@ KINDS_AND_LABELS = [
     for labels in ("hard", "soft", "masked", "ignored")
     if (kind, labels) != ("three", "soft")
 ]
-RULES = [None, SurgeryRule(), SurgeryRule(decline=None, scale=0.5), SurgeryRule(decline=7.5)]
+RULES = [
+    None,
+    SurgeryRule(decline=20.0, scale=0.25, normalise=False),
+    SurgeryRule(decline=None, scale=0.5, normalise=True),
+    SurgeryRule(decline=7.5, scale=0.25, normalise="batch"),
+]
 OPTIONS = {
     "defaults": {},
     "batch": {"batch": True},
@@ -68,14 +73,14 @@ def test_fused_is_composed(name, kind, options, labels):
 @pytest.mark.parametrize("name", list(REGION))
 @pytest.mark.parametrize("kind", KINDS)
 def test_fused_is_composed_while_blending(name, kind):
-    for blend in (0.0, 0.35, 0.8):
-        fused, composed = both(name, kind, make_batch(kind), {}, SurgeryRule(), blend)
+    for order, blend in enumerate((0.0, 0.35, 0.8)):
+        fused, composed = both(name, kind, make_batch(kind), {}, RULES[1 + order], blend)
         torch.testing.assert_close(fused, composed, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", list(REGION))
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rule", [None, SurgeryRule()])
+@pytest.mark.parametrize("rule", [None, SurgeryRule(20.0, 0.25, normalise=True)])
 def test_fused_is_composed_in_float32(name, kind, rule):
     batch = make_batch(kind, "masked", torch.float32)
     fused, composed = both(name, kind, batch, {}, rule)
@@ -101,21 +106,23 @@ def test_gradcheck_without_surgery(name, kind, labels):
 def test_the_field_sums_to_zero_and_points_to_the_label(name, kind):
     batch = make_batch(kind)
     cls, own, _ = REGION[name]
-    loss = cls(surgery=SurgeryRule(), **own)
+    loss = cls(surgery=SurgeryRule(normalise=kind == "two"), **own)
     _, field = value_and_gradient(loss, batch.logits, batch.target)
     assert_sums_to_zero(field)
     assert_points_to_label(field, batch.target)
 
 
-def test_dice_gradient_is_its_closed_form_with_the_true_sign():
+@pytest.mark.parametrize("normalise", [False, True])
+def test_dice_gradient_is_its_closed_form_with_the_true_sign(normalise):
     batch = make_batch("two")
-    loss = Dice(surgery=SurgeryRule(None), batch=True)
+    loss = Dice(surgery=SurgeryRule(None, 0.25, normalise=normalise), batch=True)
     _, field = value_and_gradient(loss, batch.logits, batch.target)
     p, y = batch.logits.softmax(1)[:, 1], batch.target.double()
     size, twice = p.sum() + y.sum() + 1e-5, 2 * (p * y).sum() + 1e-5
     slope = -(2 * y * size - twice) / size**2
     assert bool((slope[y == 1] < 0).all() and (slope[y == 0] > 0).all())
-    torch.testing.assert_close(field[:, 1], 0.25 * (y - p).abs() * slope)
+    factor = (p.sum() + y.sum()) / (2 * y.sum()) if normalise else 1.0
+    torch.testing.assert_close(field[:, 1], 0.25 * (y - p).abs() * slope * factor)
 
 
 # --- MONAI -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Surgery(loss): MONAI's losses unchanged, and refusals that name what to change."""
 
 import functools
+from dataclasses import asdict
 
 import monai.losses
 import numpy as np
@@ -30,7 +31,8 @@ def test_monai_losses(name, kind, over_batch):
     data = make_batch(kind)
     theirs, their_options, ours, our_options = PAIRS[name]
     activation = "sigmoid" if kind == "sigmoid" else "softmax"
-    wrapped = Surgery(theirs(batch=over_batch, **their_options), activation)
+    rule = SurgeryRule(decline=20.0, scale=0.25, normalise=kind != "two")
+    wrapped = Surgery(theirs(batch=over_batch, **their_options), activation, **asdict(rule))
     value, field = value_and_gradient(wrapped, data.logits, data.target)
     plain = theirs(batch=over_batch, **their_options, **{activation: True})
     torch.testing.assert_close(value, plain(data.logits, data.channels))
@@ -38,7 +40,7 @@ def test_monai_losses(name, kind, over_batch):
         activation=activation,
         batch=over_batch,
         include_background=True,  # MONAI's default
-        surgery=SurgeryRule(),
+        surgery=rule,
         **our_options,
     )
     # MONAI computes its weights of generalised Dice in float32.
@@ -131,7 +133,8 @@ def test_ignored_voxels_get_nothing_from_a_loss_that_does_not_know_of_them():
 @pytest.mark.parametrize("blend", [0.0, 0.3])
 def test_blend(blend):
     data = make_batch("three")
-    wrapped, plain = Surgery(monai.losses.DiceLoss()), monai.losses.DiceLoss(softmax=True)
+    wrapped = Surgery(monai.losses.DiceLoss(), normalise=False)
+    plain = monai.losses.DiceLoss(softmax=True)
     _, operated = value_and_gradient(wrapped, data.logits, data.target)
     wrapped.blend = blend
     assert wrapped.blend == blend

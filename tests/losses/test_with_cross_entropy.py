@@ -23,6 +23,11 @@ KINDS_AND_LABELS = [
     for labels in ("hard", "soft", "masked", "ignored")
     if (kind, labels) != ("three", "soft")
 ]
+RULES = (  # and how much of it
+    (None, 1.0),
+    (SurgeryRule(20.0, 0.25, normalise=False), 1.0),
+    (SurgeryRule(None, 0.5, normalise=True), 0.4),
+)
 WEIGHTS = {"two": [0.5, 2.0], "three": [0.5, 2.0, 1.25], "sigmoid": [0.5, 2.0]}
 
 
@@ -35,7 +40,7 @@ def test_fused_is_composed(name, kind, labels, weighted, over_batch):
     activation = "sigmoid" if kind == "sigmoid" else "softmax"
     class_weights = WEIGHTS[kind] if weighted else None
     cls, own, _ = REGION[name]
-    for rule, blend in ((None, 1.0), (SurgeryRule(), 1.0), (SurgeryRule(None, 0.5), 0.4)):
+    for rule, blend in RULES:
         loss = WithCrossEntropy(
             cls(
                 activation=activation,
@@ -93,7 +98,7 @@ def test_without_surgery_equal_to_monai(kind):
     theirs = DiceCELoss(
         softmax=True, include_background=False, lambda_ce=0.5, lambda_dice=0.5, batch=True
     )
-    ours = WithCrossEntropy(Dice(batch=True))
+    ours = WithCrossEntropy(Dice(batch=True), weights=(0.5, 0.5))
     found = value_and_gradient(ours, batch.logits, batch.target)
     expected = value_and_gradient(theirs, batch.logits, batch.channels)
     torch.testing.assert_close(found, expected)

@@ -10,6 +10,7 @@ from torch import Tensor
 from tests.properties.formulas import (
     listing_field,
     multiclass_field,
+    normalisation_of,
     plain_sigmoid_field,
     plain_softmax_field,
     sigmoid_field,
@@ -35,11 +36,13 @@ def assert_field_is_closed_form(
     activation: str,
     decline: float | None,
     scale: float,
+    normalise: bool | str,
     blend: float = 1.0,
 ) -> None:
     """The field is (1 - blend) plain + blend operated; target: indices, or channel labels."""
-    z, g = logits.detach(), g.detach()
-    if activation == "softmax":
+    z, softmax = logits.detach(), activation == "softmax"
+    g = normalised(g.detach(), z, target, normalise, softmax=softmax, blend=blend)
+    if softmax:
         operated = multiclass_field(z, target, g, decline, scale)
         plain = plain_softmax_field(z, g)
     else:
@@ -49,11 +52,33 @@ def assert_field_is_closed_form(
 
 
 def assert_binary_equals_listing(
-    field: Tensor, logits: Tensor, indices: Tensor, g: Tensor, decline: float | None
+    field: Tensor,
+    logits: Tensor,
+    indices: Tensor,
+    g: Tensor,
+    decline: float | None,
+    normalise: bool | str,
 ) -> None:
     """For two classes and the paper's scale the field is what the paper's code returns."""
+    g = normalised(g, logits.detach(), indices, normalise, softmax=True)
     one_hot = torch.stack((indices == 0, indices == 1), dim=1).to(logits.dtype)
     _assert_close(field, listing_field(logits.detach(), one_hot, g.detach(), decline), g, 1.0)
+
+
+def normalised(
+    g: Tensor,
+    logits: Tensor,
+    target: Tensor,
+    normalise: bool | str,
+    *,
+    softmax: bool,
+    blend: float = 1.0,
+) -> Tensor:
+    """Return dL/dp times its normalisation; target: indices, or one label a channel."""
+    p = torch.softmax(logits, dim=1) if softmax else torch.sigmoid(logits)
+    if target.ndim < logits.ndim:
+        target = torch.nn.functional.one_hot(target, logits.shape[1]).movedim(-1, 1)
+    return g * normalisation_of(p, target.to(p.dtype), normalise, softmax=softmax, blend=blend)
 
 
 def assert_sums_to_zero(field: Tensor, g: Tensor | None = None) -> None:

@@ -17,6 +17,7 @@ declines = st.one_of(
     st.none(), st.sampled_from(PAPER_EXPONENTS), st.integers(1, 100), st.floats(0.2, 100.0)
 )
 scales = st.floats(0.05, 2.0)
+normalisations = st.sampled_from([True, False, "batch"])
 from_two_to_six = st.integers(2, 6)
 blends = st.one_of(st.just(1.0), st.just(0.0), st.floats(0.0, 1.0))
 

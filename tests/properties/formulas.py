@@ -11,6 +11,31 @@ def decline_of(e: Tensor, n: float | None) -> Tensor:
     return torch.ones_like(e) if n is None else (1 - e**n) * (1 - (1 - e) ** n)
 
 
+def normalisation_of(
+    p: Tensor,
+    y: Tensor,
+    normalise: bool | str,
+    *,
+    softmax: bool,
+    blend: float = 1.0,
+    sums: tuple[Tensor, Tensor] | None = None,
+) -> Tensor:
+    """What dL/dp is multiplied with, (N, C, 1...): (P + Y) / (2 Y), number by number.
+
+    p and y (N, C, *S) are 0 where a voxel does not count. ``sums`` (N, C) in place of their own.
+    """
+    predicted, target = sums or (p.flatten(2).sum(2), y.flatten(2).sum(2))
+    factors = torch.ones(p.shape[:2], dtype=p.dtype)
+    for n in range(p.shape[0]):
+        for c in range(int(softmax), p.shape[1]):  # background's stays 1
+            samples = range(p.shape[0]) if normalise == "batch" else [n]
+            size = sum(float(predicted[m, c]) for m in samples)
+            truth = sum(float(target[m, c]) for m in samples)
+            if normalise and truth > 0:
+                factors[n, c] = 1 + blend * (min((size + truth) / (2 * truth), 1e4) - 1)
+    return factors.view(*factors.shape, *[1] * (p.ndim - 2))
+
+
 def listing_field(logits: Tensor, one_hot: Tensor, g: Tensor, n: float | None) -> Tensor:
     """Two classes, as the paper's listing computes it (appendix, GradSurgeSoftmax)."""
     p = torch.softmax(logits, dim=1)
