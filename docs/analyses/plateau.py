@@ -36,6 +36,7 @@ RUNS: tuple[tuple[str, str, dict[str, Any], str | float | None], ...] = (
     ("Dice surgery, the paper's", "dice-surgery", PAPER, None),
     ("the same, begun where it rests", "dice-surgery", PAPER, 0.5),
     ("the same, begun at 0.02", "dice-surgery", PAPER, 0.02),
+    ("the same, begun at 0.02, half as strong", "dice-surgery", {**PAPER, "scale": 0.125}, 0.02),
     ("the same, begun at 0.98", "dice-surgery", PAPER, 0.98),
     ("s = 1/2, no decline", "dice-surgery", {**OURS, "normalise": False}, None),
     ("the same, begun where it rests", "dice-surgery", {**OURS, "normalise": False}, 0.5),
