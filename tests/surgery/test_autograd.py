@@ -1,5 +1,7 @@
 """Everything torch does with a function besides one backward pass."""
 
+import functools
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -8,6 +10,7 @@ from torch.func import grad, jacrev, vmap
 from torch.utils.checkpoint import checkpoint
 
 from gradsurge import Dice, SurgeryRule, make_loss, surgery_sigmoid, surgery_softmax
+from tests.properties.asserts import normalised
 from tests.properties.formulas import multiclass_field
 
 SURGERY_LOSSES = ["dice-surgery", "ce+dice-surgery"]
@@ -51,12 +54,15 @@ def test_func_grad_vmap_and_jacrev_of_the_operator(operator, classes):
 @pytest.mark.parametrize("classes", CLASSES)
 def test_jacobian_of_one_voxel_is_the_rule(classes):
     logits, target = batch(classes)
-    jacobian = jacrev(lambda z: surgery_softmax(z, target, 7.0))(logits)
-    for c in range(classes):
-        g = torch.zeros_like(logits)
-        g[1, c, 2, 1] = 1.0
-        expected = multiclass_field(logits, target, g, 7.0, 0.25)
-        torch.testing.assert_close(jacobian[1, c, 2, 1], expected)
+    for normalise in (False, True):
+        rule = functools.partial(surgery_softmax, decline=7.0, scale=0.25, normalise=normalise)
+        jacobian = jacrev(lambda z, rule=rule: rule(z, target))(logits)
+        for c in range(classes):
+            g = torch.zeros_like(logits)
+            g[1, c, 2, 1] = 1.0
+            g = normalised(g, logits, target, normalise, softmax=True)
+            expected = multiclass_field(logits, target, g, 7.0, 0.25)
+            torch.testing.assert_close(jacobian[1, c, 2, 1], expected)
 
 
 @pytest.mark.parametrize("classes", CLASSES)

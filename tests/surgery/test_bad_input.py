@@ -1,5 +1,7 @@
 """Every entry point refuses what it cannot use, and says argument, expectation and what came."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +11,7 @@ from gradsurge import (
     Surgery,
     SurgeryRule,
     WithCrossEntropy,
+    make_loss,
     surgery_sigmoid,
     surgery_softmax,
 )
@@ -295,6 +298,21 @@ def test_blend_outside_its_range(blend):
         with pytest.raises(ValueError, match=says):
             loss.blend = blend
         assert loss.blend == 1.0
+
+
+@pytest.mark.parametrize("value", ["sample", None, 1, 0, 0.5, [True]])
+def test_normalise_is_true_false_or_batch(value):
+    z, target = logits(2, 2, 4), labels(2, 4, classes=2)
+    says = rf"normalise: expected True, False or 'batch', got {re.escape(repr(value))}$"
+    for entry in (
+        lambda: SurgeryRule(normalise=value),
+        lambda: surgery_softmax(z, target, normalise=value),
+        lambda: surgery_sigmoid(z, labels(2, 2, 4, classes=2), normalise=value),
+        lambda: Surgery(probabilities_dice, normalise=value),
+        lambda: make_loss("ce+dice-surgery", normalise=value),
+    ):
+        with pytest.raises((ValueError, TypeError), match=says):
+            entry()
 
 
 @pytest.mark.parametrize("value", [0, -1.0, torch.inf, torch.nan])

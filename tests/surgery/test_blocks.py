@@ -27,12 +27,13 @@ def test_every_voxel_is_covered_once(monkeypatch, size, samples, voxels, channel
 def run(name, logits, target, mask):
     z = logits.clone().requires_grad_()
     if name == "softmax":
-        value = surgery_softmax(z, target, mask=mask).square().sum()
+        value = surgery_softmax(z, target, normalise=True, mask=mask).square().sum()
     elif name == "sigmoid":
         hot = F.one_hot(target, z.shape[1]).movedim(-1, 1)
-        value = surgery_sigmoid(z, hot, mask=mask).square().sum()
+        value = surgery_sigmoid(z, hot, normalise="batch", mask=mask).square().sum()
     else:
-        value = make_loss(name, hard_statistics=True)(z, target, mask)
+        normalise = name == "dice-surgery"
+        value = make_loss(name, hard_statistics=True, normalise=normalise)(z, target, mask)
     value.backward()
     return value.detach(), z.grad
 

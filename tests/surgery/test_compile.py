@@ -1,5 +1,6 @@
 """torch.compile(fullgraph=True): same results, no break of the graph, no endless recompiling."""
 
+import functools
 import shutil
 
 import pytest
@@ -41,14 +42,17 @@ def gradient(function, logits, *args):
 @pytest.mark.parametrize(
     ("operator", "classes", "backend"),
     [
-        (surgery_softmax, 2, QUICK),
-        pytest.param(surgery_softmax, 3, "inductor", marks=needs_compiler),
-        (surgery_sigmoid, 3, QUICK),
+        (functools.partial(surgery_softmax, normalise=True), 2, QUICK),
+        pytest.param(
+            functools.partial(surgery_softmax, normalise=True), 3, "inductor", marks=needs_compiler
+        ),
+        (functools.partial(surgery_softmax, normalise=False), 3, QUICK),
+        (functools.partial(surgery_sigmoid, normalise="batch"), 3, QUICK),
     ],
 )
 def test_operators(operator, classes, backend):
     logits, target = batch(classes)
-    if operator is surgery_sigmoid:
+    if operator.func is surgery_sigmoid:
         target = F.one_hot(target, classes).movedim(-1, 1)
     expected = gradient(operator, logits, target)
     found = gradient(torch.compile(operator, fullgraph=True, backend=backend), logits, target)
@@ -59,12 +63,22 @@ def test_operators(operator, classes, backend):
 @pytest.mark.parametrize(
     ("name", "classes", "options", "backend"),
     [
-        ("dice-surgery", 2, {}, QUICK),
-        ("dice-surgery", 3, {"batch": True, "hard_statistics": True}, QUICK),
-        pytest.param("ce+dice-surgery", 2, {}, "inductor", marks=needs_compiler),
-        ("ce+tversky-surgery", 3, {"class_weights": [0.5, 1.0, 2.0], "ignore_index": 2}, QUICK),
+        ("dice-surgery", 2, {"normalise": False}, QUICK),
+        (
+            "dice-surgery",
+            3,
+            {"batch": True, "hard_statistics": True, "normalise": True},
+            QUICK,
+        ),
+        pytest.param("ce+dice-surgery", 2, {"normalise": True}, "inductor", marks=needs_compiler),
+        (
+            "ce+tversky-surgery",
+            3,
+            {"class_weights": [0.5, 1.0, 2.0], "ignore_index": 2, "normalise": "batch"},
+            QUICK,
+        ),
         ("ce+dice", 3, {}, QUICK),
-        ("ce+dice-surgery", 8, {}, QUICK),
+        ("ce+dice-surgery", 8, {"normalise": True}, QUICK),
     ],
 )
 def test_losses_and_what_they_measure(name, classes, options, backend):
@@ -85,33 +99,39 @@ def test_a_wrapped_loss():
     def dice(p, y):
         return 1 - (2 * (p * y).sum() + 1e-5) / (p.sum() + y.sum() + 1e-5)
 
-    expected = gradient(Surgery(dice, classes=3), logits, target)
-    compiled = torch.compile(Surgery(dice, classes=3), fullgraph=True, backend=QUICK)
+    def make():
+        return Surgery(dice, normalise=True, classes=3)
+
+    expected = gradient(make(), logits, target)
+    compiled = torch.compile(make(), fullgraph=True, backend=QUICK)
     torch.testing.assert_close(gradient(compiled, logits, target), expected)
 
 
 @pytest.mark.parametrize(("name", "classes"), [("dice-surgery", 2), ("ce+dice-surgery", 3)])
 def test_a_scheduled_blend_does_not_compile_anew_for_every_value(name, classes):
     logits, target = batch(classes)
-    loss = make_loss(name, classes=classes)
+    normalise = classes == 3
+    loss = make_loss(name, classes=classes, normalise=normalise)
     counter = CompileCounterWithBackend(QUICK)
     compiled = torch.compile(loss, fullgraph=True, backend=counter)
     for blend in BLENDS:
         loss.blend = blend
         found = gradient(compiled, logits, target)
-        expected = gradient(make_loss(name, blend=blend), logits, target)
+        same = make_loss(name, blend=blend, normalise=normalise)
+        expected = gradient(same, logits, target)
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-8)
     assert counter.frame_count <= 4  # 1, 0, and in between (twice: the first value is a constant)
 
 
 def test_other_shapes_and_batches_reuse_the_graph():
-    loss = make_loss("ce+dice-surgery")
+    make = functools.partial(make_loss, "ce+dice-surgery", normalise=True)
+    loss = make()
     counter = CompileCounterWithBackend(QUICK)
     compiled = torch.compile(loss, fullgraph=True, backend=counter)
     for spatial in [(5, 6), (7, 4), (9, 3), (8, 8), (11, 5)]:
         logits, target = batch(2, spatial)
         found = gradient(compiled, logits, target)
-        torch.testing.assert_close(found, gradient(make_loss("ce+dice-surgery"), logits, target))
+        torch.testing.assert_close(found, gradient(make(), logits, target))
     assert counter.frame_count <= 3
 
 

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 
 from gradsurge import make_loss, surgery_sigmoid, surgery_softmax
 from tests.properties.asserts import assert_field_is_closed_form, assert_no_field_at
+from tests.properties.formulas import normalisation_of
 
 SPATIAL = [(7,), (4, 5), (3, 2, 4)]
 INDEX_DTYPES = [
@@ -43,7 +44,7 @@ def one_hot(target, classes):
 @pytest.mark.parametrize("spatial", SPATIAL)
 def test_one_to_three_axes(classes, spatial):
     logits, target, g = batch(classes, spatial)
-    options = {"decline": 20.0, "scale": 0.25}
+    options = {"decline": 20.0, "scale": 0.25, "normalise": classes != 3}
     found = field(surgery_softmax, logits, target, g, **options)
     assert_field_is_closed_form(found, logits, target, g, activation="softmax", **options)
     hot = one_hot(target, classes)
@@ -108,13 +109,17 @@ def test_ignored_voxels_get_nothing_and_change_nothing(classes, ignore_index, bl
     left_out[0, 0] = left_out[1, :, 2] = True
     left_out |= target == ignore_index
     marked = target.masked_fill(left_out, ignore_index)
-    with_index = field(surgery_softmax, logits, marked, g, ignore_index=ignore_index, blend=blend)
-    with_mask = field(surgery_softmax, logits, target, g, mask=~left_out, blend=blend)
-    everywhere = field(surgery_softmax, logits, target, g, blend=blend)
-    for found in (with_index, with_mask):
-        assert_no_field_at(found, left_out)
-        kept = (~left_out).unsqueeze(1).expand_as(found)
-        assert torch.equal(found[kept], everywhere[kept])
+    kept = (~left_out).unsqueeze(1)
+    p, y = logits.softmax(1) * kept, one_hot(target, classes) * kept
+    for normalise, room in ((False, 0.0), (True, 1e-12), ("batch", 1e-12)):
+        options = {"normalise": normalise, "blend": blend}
+        with_index = field(surgery_softmax, logits, marked, g, ignore_index=ignore_index, **options)
+        with_mask = field(surgery_softmax, logits, target, g, mask=~left_out, **options)
+        factor = normalisation_of(p, y, normalise, softmax=True, blend=blend)
+        expected = field(surgery_softmax, logits, target, g * factor, normalise=False, blend=blend)
+        for found in (with_index, with_mask):
+            assert_no_field_at(found, left_out)
+            torch.testing.assert_close(found, expected * kept, rtol=room, atol=room)
 
 
 @pytest.mark.parametrize("operator", [surgery_softmax, surgery_sigmoid])
@@ -144,9 +149,13 @@ def test_a_sigmoid_mask_may_differ_between_channels():
     logits, target, g = batch(3)
     hot = one_hot(target, 3)
     mask = torch.rand(2, 3, 4, 5, generator=torch.Generator().manual_seed(1)) > 0.4
-    found = field(surgery_sigmoid, logits, hot, g, mask=mask)
-    everywhere = field(surgery_sigmoid, logits, hot, g)
-    assert torch.equal(found, torch.where(mask, everywhere, 0.0))
+    for normalise, room in ((False, 0.0), (True, 1e-12)):
+        found = field(surgery_sigmoid, logits, hot, g, mask=mask, normalise=normalise)
+        p, y = logits.sigmoid() * mask, hot * mask
+        factor = normalisation_of(p, y, normalise, softmax=False)
+        everywhere = field(surgery_sigmoid, logits, hot, g * factor, normalise=False)
+        expected = torch.where(mask, everywhere, 0.0)
+        torch.testing.assert_close(found, expected, rtol=room, atol=room)
 
 
 def test_an_ignore_index_the_dtype_cannot_hold_ignores_nothing():

@@ -14,6 +14,7 @@ TINY = torch.finfo(torch.float32).tiny  # below it, floats are subnormal and los
 GAPS = [0.0, 0.3, 1.0, 5.0, 10.0, 16.0, 17.5, 20.0, 33.3, 50.0, 70.1, 80.0]
 GAPS += [-gap for gap in GAPS[1:]]
 DECLINES = [None, 0.5, 7.0, 20.0, 40.0, 1000.0]
+NORMALISED = (None, 7.0, 1000.0)  # the others without normalisation
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,11 @@ def softmax(z: list[float]) -> list[mpf]:
 
 def declined(e: mpf, n: float | None) -> mpf:
     return mpf(1) if n is None else (1 - e ** mpf(n)) * (1 - (1 - e) ** mpf(n))
+
+
+def factor_of(p: list[mpf], y: int, normalise: bool) -> mpf:
+    """(P + Y) / (2 Y) of a class or channel to which all voxels belong, or none of them."""
+    return (1 + mpmath.fsum(p) / len(p)) / 2 if normalise and y else mpf(1)
 
 
 def assert_right_and_alive(found: float, exact: mpf) -> None:
@@ -52,11 +58,12 @@ def test_two_classes(n, label):
     target = torch.full((1, len(pairs)), label)
     z = logits.clone().requires_grad_()
     g = torch.tensor([0.5, -0.75]).view(1, 2, 1).expand_as(z)
-    (field,) = torch.autograd.grad(surgery_softmax(z, target, n), z, g)
-    for i, pair in enumerate(logits[0].T.tolist()):
-        p = softmax(pair)
-        e = p[1 - label]
-        exact = mpf("0.25") * e * declined(e, n) * mpf("-1.25")
+    (field,) = torch.autograd.grad(surgery_softmax(z, target, n, 0.25, n in NORMALISED), z, g)
+    p = [softmax(pair) for pair in logits[0].T.tolist()]
+    factor = factor_of([foreground for _, foreground in p], label, n in NORMALISED)
+    for i in range(len(pairs)):
+        e = p[i][1 - label]
+        exact = mpf("0.25") * e * declined(e, n) * (factor * mpf("-0.75") - mpf("0.5"))
         assert_right_and_alive(field[0, 1, i].item(), exact)
         assert_right_and_alive(field[0, 0, i].item(), -exact)
 
@@ -68,11 +75,16 @@ def test_sigmoid(n, hard):
     logits = torch.tensor(GAPS).expand(1, 2, -1)
     target = labels.expand_as(logits)
     z = logits.clone().requires_grad_()
-    p = surgery_sigmoid(z, target.long() if hard else target, n)
+    p = surgery_sigmoid(z, target.long() if hard else target, n, 0.25, n in NORMALISED)
     (field,) = torch.autograd.grad(p.sum(), z)
-    for y, (i, gap) in itertools.product((0, 1), enumerate(logits[0, 0].tolist())):
-        e = 1 / (1 + mpmath.exp(mpf(gap) if y else -mpf(gap)))
-        assert_right_and_alive(field[0, y, i].item(), mpf("0.25") * e * declined(e, n))
+    gaps = [mpf(gap) for gap in logits[0, 0].tolist()]
+    factors = [
+        factor_of([1 / (1 + mpmath.exp(-d)) for d in gaps], y, n in NORMALISED) for y in (0, 1)
+    ]
+    for y, (i, gap) in itertools.product((0, 1), enumerate(gaps)):
+        e = 1 / (1 + mpmath.exp(gap if y else -gap))
+        exact = mpf("0.25") * e * declined(e, n) * factors[y]
+        assert_right_and_alive(field[0, y, i].item(), exact)
 
 
 @pytest.mark.parametrize("n", DECLINES)
@@ -82,13 +94,16 @@ def test_three_classes(n, truth):
     logits = torch.tensor(voxels).T.unsqueeze(0)
     g = [0.5, -0.75, 0.25]
     z = logits.clone().requires_grad_()
-    p = surgery_softmax(z, torch.full((1, len(voxels)), truth), n)
+    target = torch.full((1, len(voxels)), truth)
+    p = surgery_softmax(z, target, n, 0.25, n in NORMALISED)
     (field,) = torch.autograd.grad(p, z, torch.tensor(g).view(1, 3, 1).expand_as(z))
-    for i, values in enumerate(logits[0].T.tolist()):
-        exact_p = softmax(values)
+    every_p = [softmax(values) for values in logits[0].T.tolist()]
+    g = [mpf(slope) for slope in g]
+    g[truth] *= factor_of([exact_p[truth] for exact_p in every_p], truth, n in NORMALISED)
+    for i, exact_p in enumerate(every_p):
         decline = declined(1 - max(exact_p), n)
         for c in (c for c in range(3) if c != truth):
-            pull = mpf("0.25") * decline * exact_p[c] * mpf(g[c] - g[truth])
+            pull = mpf("0.25") * decline * exact_p[c] * (g[c] - g[truth])
             assert_right_and_alive(field[0, c, i].item(), pull)
 
 
@@ -98,14 +113,16 @@ def test_fused_dice(n):
     logits = torch.tensor([[0.0] * 2 * len(GAPS), GAPS * 2]).unsqueeze(0)
     target = torch.tensor([[0] * len(GAPS) + [1] * len(GAPS)])
     z = logits.clone().requires_grad_()
-    Dice(surgery=SurgeryRule(n))(z, target).backward()
+    rule = SurgeryRule(n, 0.25, normalise=n in NORMALISED)
+    Dice(surgery=rule)(z, target).backward()
     p = [softmax(pair)[1] for pair in logits[0].T.tolist()]
     twice = 2 * mpmath.fsum(p[len(GAPS) :]) + mpf("1e-5")
     size = mpmath.fsum(p) + len(GAPS) + mpf("1e-5")
+    factor = (mpmath.fsum(p) / len(GAPS) + 1) / 2 if rule.normalise else 1
     for i, (share, y) in enumerate(zip(p, target[0].tolist(), strict=True)):
         e = 1 - share if y else share
         slope = -(2 * y * size - twice) / size**2
-        assert_right_and_alive(z.grad[0, 1, i].item(), e * declined(e, n) * slope / 4)
+        assert_right_and_alive(z.grad[0, 1, i].item(), factor * e * declined(e, n) * slope / 4)
 
 
 @pytest.mark.parametrize("gap", [18.0, 30.0, 80.0])
@@ -114,7 +131,7 @@ def test_confidently_wrong_voxels_keep_learning_where_the_listing_stops(gap):
     one_hot = torch.tensor([[[1.0], [0.0]]])
     theirs = listing_field(torch.tensor(logits), one_hot, torch.tensor(g), 20.0)
     assert torch.equal(theirs, torch.zeros_like(theirs))
-    ours = float32_field(surgery_softmax, logits, [[0]], g, decline=20.0)
+    ours = float32_field(surgery_softmax, logits, [[0]], g, decline=20.0, scale=0.25)
     exact = mpf("0.25") * 20 * mpmath.exp(-mpf(gap))  # to first order in exp(-gap)
     assert abs(ours[0, 1].item() / exact - 1) < 1e-5
 
