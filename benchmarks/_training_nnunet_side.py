@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
+from _nnunet_whole_cases import predicted_cases
 from _training_dice import mean_dice
 from _training_network_size import network_size
 
@@ -111,33 +111,10 @@ def train_epoch(steps: int) -> dict[str, Any]:
 
 def _validation_dice(trainer: Any) -> float:
     """Predict the preprocessed validation cases by its own sliding window, without mirroring."""
-    from nnunetv2.inference.predict_from_raw_data import nnUNetPredictor
-
-    trainer.set_deep_supervision_enabled(False)
-    predictor = nnUNetPredictor(
-        tile_step_size=0.5,
-        use_gaussian=True,
-        use_mirroring=False,
-        device=trainer.device,
-        allow_tqdm=False,
-    )
-    predictor.manual_initialization(
-        trainer.network,
-        trainer.plans_manager,
-        trainer.configuration_manager,
-        None,
-        trainer.dataset_json,
-        type(trainer).__name__,
-        None,
-    )
-    cases = trainer.dataset_class(trainer.preprocessed_dataset_folder, _Training.validation)
     masks, labels = [], []
-    for name in cases.identifiers:
-        image, label, *_ = cases.load_case(name)
-        logits = predictor.predict_sliding_window_return_logits(torch.tensor(image[:]))
+    for logits, label in predicted_cases(trainer, _Training.validation):
         masks.append(logits.argmax(0).numpy())
-        labels.append(np.maximum(label[0], 0))
-    trainer.set_deep_supervision_enabled(True)
+        labels.append(label)
     return mean_dice(masks, labels, trainer.label_manager.foreground_labels)
 
 
