@@ -1,6 +1,7 @@
 """Every loss by name: one contract for all, so that a new name is tested by being listed."""
 
 import copy
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -8,6 +9,8 @@ import torch.nn.functional as F
 
 from gradsurge import LOSSES, SurgeryRule, make_loss
 from gradsurge.losses import ACE, NACL, SVLS, CrossEntropy, Dice, DicePlusPlus, WeightedSum
+from gradsurge.losses.catalogue import as_the_paper, resolved, without_the_papers
+from gradsurge.losses.with_cross_entropy import CE_WEIGHTS
 
 THE_PAPERS = {"ce", "dice", "tversky", "ce+dice", "dice++", "svls", "nacl"}
 THE_PAPERS |= {"dice-surgery", "tversky-surgery", "ce+dice-surgery"}
@@ -159,7 +162,8 @@ def test_options_reach_the_loss():
         "ce+tversky-surgery",
         a=0.3,
         decline=40.0,
-        scale=0.5,
+        scale=0.3,
+        normalise="batch",
         smooth=0.1,
         batch=True,
         include_background=True,
@@ -171,7 +175,7 @@ def test_options_reach_the_loss():
     )
     region = loss.region
     assert (region.a, region.b) == (0.3, 0.7)
-    assert region.surgery == SurgeryRule(decline=40.0, scale=0.5)
+    assert region.surgery == SurgeryRule(decline=40.0, scale=0.3, normalise="batch")
     assert region.smooth == 0.1
     assert region.batch
     assert region.first_class == 0
@@ -208,9 +212,15 @@ def test_weights_of_cross_entropy_and_region():
     logits, target = batch()
     parts = CrossEntropy()(logits, target), Dice()(logits, target)
     for name in ("ce+dice", "ce+dice-surgery"):
-        torch.testing.assert_close(make_loss(name)(logits, target), (parts[0] + parts[1]) / 2)
-        weighted = make_loss(name, weights=(1.0, 1.0))  # nnU-Net's
-        torch.testing.assert_close(weighted(logits, target), parts[0] + parts[1])
+        halves = make_loss(name, paper=True)
+        torch.testing.assert_close(halves(logits, target), (parts[0] + parts[1]) / 2)
+        weighted = make_loss(name, weights=(1.0, 3.0))
+        torch.testing.assert_close(weighted(logits, target), parts[0] + 3 * parts[1])
+        usual = make_loss(name)
+        of_ce, of_region = CE_WEIGHTS
+        assert usual.weights == CE_WEIGHTS
+        expected = of_ce * parts[0] + of_region * parts[1]
+        torch.testing.assert_close(usual(logits, target), expected)
 
 
 def test_names_stand_for_classes():
@@ -233,7 +243,9 @@ def test_a_sum_does_not_mix_activations(first):
     assert loss.first.activation == loss.second.activation == "sigmoid"
 
 
-@pytest.mark.parametrize("option", ["decline", "scale", "blend", "hard_statistics", "surgery"])
+@pytest.mark.parametrize(
+    "option", ["decline", "scale", "normalise", "blend", "hard_statistics", "surgery"]
+)
 def test_surgery_options_belong_to_surgery_losses(option):
     with pytest.raises(TypeError, match=rf"make_loss\('dice'\): unknown option '{option}'"):
         make_loss("dice", **{option: 1.0})
@@ -242,6 +254,88 @@ def test_surgery_options_belong_to_surgery_losses(option):
 def test_weights_belong_to_sums():
     with pytest.raises(TypeError, match="unknown option 'weights'"):
         make_loss("dice-surgery", weights=(1.0, 1.0))
+
+
+# --- the paper's setting -----------------------------------------------------------------------
+
+THE_PAPERS_RULE = SurgeryRule(decline=20.0, scale=0.25, normalise=False)
+
+
+@every_loss
+def test_the_papers_surgery_and_weights(name):
+    loss = make_loss(name, paper=True)
+    region = getattr(loss, "region", loss)
+    rule = THE_PAPERS_RULE if name.endswith("-surgery") else None
+    assert getattr(region, "surgery", None) == rule
+    if name.startswith("ce+"):
+        assert loss.weights == (0.5, 0.5)
+    logits, target = batch(3)
+    said = {"decline": 20, "scale": 0.25, "normalise": False} if rule else {}
+    said |= {"weights": (0.5, 0.5)} if name.startswith("ce+") else {}
+    expected = gradient(make_loss(name, **said), logits, target)
+    torch.testing.assert_close(gradient(loss, logits, target), expected, rtol=0, atol=0)
+
+
+def test_what_is_said_wins_over_the_paper():
+    loss = make_loss("ce+dice-surgery", paper=True, decline=None, weights=(1.0, 2.0))
+    assert loss.region.surgery == SurgeryRule(decline=None, scale=0.25, normalise=False)
+    assert loss.weights == (1.0, 2.0)
+    loss = make_loss("dice-surgery", paper=True, scale=0.7, normalise="batch", batch=True)
+    assert loss.surgery == SurgeryRule(decline=20.0, scale=0.7, normalise="batch")
+    assert loss.batch
+    assert make_loss("dice-surgery", paper=False).surgery == SurgeryRule()
+    with pytest.raises(TypeError, match="paper: expected True or False, got 'yes'"):
+        make_loss("dice-surgery", paper="yes")
+
+
+SURGERY = {"decline": 20.0, "scale": 0.25, "normalise": False}
+WEIGHTS = {"weights": (0.5, 0.5)}
+
+
+@pytest.mark.parametrize(
+    ("name", "takes"),
+    [
+        ("dice-surgery", SURGERY),
+        ("ce+tversky-surgery", {**SURGERY, **WEIGHTS}),
+        ("ce+dice", WEIGHTS),
+        ("dice", {}),
+        ("ce", {}),
+        ("svls+dice", {}),  # the weights of these sums have not changed
+    ],
+)
+def test_options_as_the_paper_and_as_today(name, takes):
+    assert as_the_paper(name, {}) == takes
+    assert as_the_paper(name, {"scale": 1.0, "smooth": 0.1}) == {
+        **takes,
+        "scale": 1.0,
+        "smooth": 0.1,
+    }
+    assert resolved(name, {"paper": True, "smooth": 0.1}) == {**takes, "smooth": 0.1}
+    today = {**asdict(SurgeryRule()), "weights": CE_WEIGHTS}
+    expected = {k: v for k, v in today.items() if k in takes}
+    for options in ({}, {"paper": False}):
+        assert resolved(name, options) == expected
+    said = {"batch": True, **dict.fromkeys(takes, 3.0)}
+    assert resolved(name, said) == resolved(name, {**said, "paper": True}) == said
+    assert without_the_papers(name, {**takes, "smooth": 0.1}) == {"smooth": 0.1}
+    assert without_the_papers(name, resolved(name, {"paper": True})) == {}
+    assert without_the_papers(name, said) == said
+    # Whatever is resolved means the same once the paper's are left out and filled in again.
+    for options in ({}, {"paper": True}, said):
+        full = resolved(name, options)
+        assert as_the_paper(name, without_the_papers(name, full)) == full
+
+
+def test_the_papers_are_recognised_as_they_come_out_of_a_file():
+    options = {"decline": 20, "scale": 0.25, "normalise": False, "weights": [0.5, 0.5]}
+    assert without_the_papers("ce+dice-surgery", options) == {}
+    changed = {**options, "weights": [1.0, 1.0], "decline": None}
+    assert without_the_papers("ce+dice-surgery", changed) == {
+        "decline": None,
+        "weights": [1.0, 1.0],
+    }
+    # Where the loss does not take an option, it is somebody's mistake and stays to be refused.
+    assert without_the_papers("dice", {"decline": 20.0}) == {"decline": 20.0}
 
 
 def test_unknown_names_come_with_a_suggestion():

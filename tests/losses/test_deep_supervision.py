@@ -72,12 +72,14 @@ def test_three_axes_and_index_targets_with_a_channel_axis():
     torch.testing.assert_close(loss(outputs, target.unsqueeze(1)), loss(outputs, target))
 
 
-def test_gradients_are_those_of_each_level():
+@pytest.mark.parametrize("normalise", [False, True, "batch"])
+def test_gradients_are_those_of_each_level(normalise):
     outputs, target = pyramid()
-    DeepSupervision(Dice(surgery=SurgeryRule()), levels=3)(outputs, target).backward()
+    rule = SurgeryRule(normalise=normalise)
+    DeepSupervision(Dice(surgery=rule), levels=3)(outputs, target).backward()
     for weight, z in zip((4 / 7, 2 / 7, 1 / 7), outputs, strict=True):
         alone = z.detach().clone().requires_grad_()
-        Dice(surgery=SurgeryRule())(alone, coarse(target, z.shape[2:])).backward()
+        Dice(surgery=rule)(alone, coarse(target, z.shape[2:])).backward()
         torch.testing.assert_close(z.grad, weight * alone.grad)
 
 

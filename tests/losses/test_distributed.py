@@ -15,13 +15,26 @@ from tests.ranks import RANKS, run_ranks
 
 CASES = {
     "batch dice": ("dice", {"batch": True}, 2),
-    "batch dice-surgery": ("dice-surgery", {"batch": True}, 2),
-    "batch dice-surgery, three classes": ("dice-surgery", {"batch": True}, 3),
-    "batch dice-surgery, hard": ("dice-surgery", {"batch": True, "hard_statistics": True}, 2),
-    "batch generalised-dice-surgery": ("generalised-dice-surgery", {"batch": True}, 3),
-    "batch ce+tversky-surgery": ("ce+tversky-surgery", {"batch": True, "a": 0.3}, 2),
-    "dice-surgery": ("dice-surgery", {}, 2),
-    "ce+dice-surgery": ("ce+dice-surgery", {}, 3),
+    "batch dice-surgery": ("dice-surgery", {"batch": True, "normalise": True}, 2),
+    "batch dice-surgery, plain": ("dice-surgery", {"batch": True, "normalise": False}, 2),
+    "batch dice-surgery, three classes": ("dice-surgery", {"batch": True, "normalise": True}, 3),
+    "batch dice-surgery, hard": (
+        "dice-surgery",
+        {"batch": True, "normalise": True, "hard_statistics": True},
+        2,
+    ),
+    "batch generalised-dice-surgery": (
+        "generalised-dice-surgery",
+        {"batch": True, "normalise": True},
+        3,
+    ),
+    "batch ce+tversky-surgery": (
+        "ce+tversky-surgery",
+        {"batch": True, "normalise": "batch", "a": 0.3},
+        2,
+    ),
+    "dice-surgery": ("dice-surgery", {"normalise": True}, 2),
+    "ce+dice-surgery": ("ce+dice-surgery", {"normalise": False}, 3),
     "ce, voxels left out": ("ce", {"ignore_index": 2}, 3),
     "ce+dice, voxels left out": ("ce+dice", {"ignore_index": 2}, 3),
     "nacl, voxels left out": ("nacl", {"ignore_index": 2, "strength": 0.7}, 3),

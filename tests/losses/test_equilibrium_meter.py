@@ -17,6 +17,7 @@ from gradsurge.surgery import fields, region_sums
 assert_close = functools.partial(torch.testing.assert_close, check_dtype=False)
 
 EPS = 1e-5
+normalised_or_not = pytest.mark.parametrize("normalise", [False, True])
 
 
 def batch(classes=2, samples=2, seed=0):
@@ -46,12 +47,14 @@ def test_dice_over_the_batch_shifts_by_two_minus_d_over_d():
     assert_close(shift, torch.stack((torch.zeros_like(d), ((2 - d) / d).log())))
 
 
-def test_dice_per_sample_averages_the_rates_over_what_is_in_doubt():
+@normalised_or_not
+def test_dice_per_sample_averages_the_rates_over_what_is_in_doubt(normalise):
     logits, target = batch(samples=3)
     i, p, y = (s[:, 1] for s in sums(logits, target))
     size, twice = p + y + EPS, 2 * i + EPS
-    fg, bg = (2 * size - twice) / size**2 / 3, twice / size**2 / 3
-    loss = Dice(surgery=SurgeryRule(scale=0.5))
+    factor = (p + y) / (2 * y) if normalise else 1.0
+    fg, bg = factor * (2 * size - twice) / size**2 / 3, factor * twice / size**2 / 3
+    loss = Dice(surgery=SurgeryRule(scale=0.5, normalise=normalise))
     shift = measure(loss, logits, target)
     missed, false = y - i, p - i  # sums of e over foreground, over background voxels
     mean_fg, mean_bg = (fg * missed).sum() / missed.sum(), (bg * false).sum() / false.sum()
@@ -61,13 +64,16 @@ def test_dice_per_sample_averages_the_rates_over_what_is_in_doubt():
     assert_close(shift[1], (mean_fg / mean_bg).log())
 
 
-def test_three_classes_per_sample_weigh_each_pair_by_its_own_doubt():
+@normalised_or_not
+def test_three_classes_per_sample_weigh_each_pair_by_its_own_doubt(normalise):
     logits, target = batch(3, samples=3)
     i, p, y = sums(logits, target)
     size, twice = p + y + EPS, 2 * i + EPS
     up, down = (2 * size - twice) / size**2 / 6, twice / size**2 / 6  # two classes, three samples
     up[:, 0] = down[:, 0] = 0.0
-    loss = Dice(surgery=SurgeryRule(scale=1.0))
+    if normalise:
+        up, down = (g * (p + y) / (2 * y) for g in (up, down))
+    loss = Dice(surgery=SurgeryRule(scale=1.0, normalise=normalise))
     measure(loss, logits, target)
     found, probability = loss.equilibrium().region[0], logits.detach().softmax(1)
     for t in range(3):
@@ -92,9 +98,12 @@ def test_with_cross_entropy(weights):
     i, p, y = (s.sum(0)[1] for s in sums(logits, target))
     size, twice = p + y + EPS, 2 * i + EPS
     of_ce = weights[0] / target.numel()
-    fg = of_ce + weights[1] * 0.25 * (2 * size - twice) / size**2
-    bg = of_ce + weights[1] * 0.25 * twice / size**2
-    loss = WithCrossEntropy(Dice(batch=True, surgery=SurgeryRule()), weights)
+    normalise = weights[0] < 0.5
+    strength = weights[1] * 0.25 * ((p + y) / (2 * y) if normalise else 1.0)
+    fg = of_ce + strength * (2 * size - twice) / size**2
+    bg = of_ce + strength * twice / size**2
+    rule = SurgeryRule(20.0, 0.25, normalise=normalise)
+    loss = WithCrossEntropy(Dice(batch=True, surgery=rule), weights)
     assert_close(measure(loss, logits, target)[1], (fg / bg).log())
 
 
@@ -117,7 +126,13 @@ def test_three_classes(include_background):
     up, down = (2 * size - twice) / size**2 / counted, twice / size**2 / counted
     if not include_background:
         up[0] = down[0] = 0.0
-    loss = Dice(batch=True, include_background=include_background, surgery=SurgeryRule())
+    normalise = include_background
+    if normalise:
+        factor = (p + y) / (2 * y)
+        factor[0] = 1.0
+        up, down = up * factor, down * factor
+    rule = SurgeryRule(scale=0.25, normalise=normalise)
+    loss = Dice(batch=True, include_background=include_background, surgery=rule)
     shift = measure(loss, logits, target)
     expected = 0.25 * (up.unsqueeze(1) + down.unsqueeze(0))  # A_ct = G-_c + G+_t
     expected.fill_diagonal_(0.0)
@@ -149,8 +164,9 @@ def test_wrapped_and_fused_losses_measure_the_same(classes, activation):
     if activation == "sigmoid":
         target = torch.rand(logits.shape) > 0.6
     mask = torch.rand(3, 6, 5) > 0.2
-    fused = Dice(activation=activation, include_background=True, surgery=SurgeryRule())
-    wrapped = Surgery(dice, activation)
+    rule = SurgeryRule(decline=20.0, scale=0.25, normalise=classes == 3)
+    fused = Dice(activation=activation, include_background=True, surgery=rule)
+    wrapped = Surgery(dice, activation, rule.decline, rule.scale, rule.normalise)
     for loss in (fused, wrapped):
         loss(logits, target, mask).backward()
     for one, other in zip(fused.equilibrium()[:2], wrapped.equilibrium()[:2], strict=True):
@@ -206,13 +222,16 @@ def test_floating_channels_with_entries_left_out_are_hard():
     assert measure(loss, logits, target).isfinite().all()
 
 
-def test_hard_statistics_take_the_pull_of_the_mask_and_the_doubt_of_the_probabilities():
+@normalised_or_not
+def test_hard_statistics_take_the_pull_of_the_mask_and_the_doubt_of_the_probabilities(normalise):
     logits, target = batch(samples=3)
     i, p, y = (s[:, 1] for s in sums(logits, target))
     mask = (logits.detach()[:, 1] > logits.detach()[:, 0]).double()
     both, size = 2 * (mask * target).sum((1, 2)) + EPS, mask.sum((1, 2)) + y + EPS
-    fg, bg = (2 * size - both) / size**2, both / size**2
-    shift = measure(Dice(surgery=SurgeryRule(), hard_statistics=True), logits, target)
+    factor = (mask.sum((1, 2)) + y) / (2 * y) if normalise else 1.0
+    fg, bg = factor * (2 * size - both) / size**2, factor * both / size**2
+    rule = SurgeryRule(normalise=normalise)
+    shift = measure(Dice(surgery=rule, hard_statistics=True), logits, target)
     missed, false = y - i, p - i
     ratio = (fg * missed).sum() / missed.sum() / ((bg * false).sum() / false.sum())
     assert_close(shift[1], ratio.log())
@@ -233,14 +252,15 @@ def test_what_is_ignored_is_not_measured(classes):
 
 def test_means_look_back_a_tenth_of_the_steps_and_then_forget_exponentially():
     steps = [batch(seed=seed) for seed in range(4)]
-    loss = Dice(batch=True, surgery=SurgeryRule())
+    loss = Dice(batch=True, surgery=SurgeryRule(scale=0.25, normalise=True))
     loss.meter.momentum = 0.15
     pull, doubt = 0.0, 0.0
     for kept, (logits, target) in zip((0.0, 1 / 11, 0.15, 0.15), steps, strict=True):
         measure(loss, logits, target)
         i, p, y = (s.sum(0)[1] for s in sums(logits, target))
         size = p + y + EPS
-        pull = kept * pull + (y - i) * 0.25 * (2 * size - 2 * i - EPS) / size**2
+        strength = 0.25 * (p + y) / (2 * y)
+        pull = kept * pull + (y - i) * strength * (2 * size - 2 * i - EPS) / size**2
         doubt = kept * doubt + (y - i)
     assert_close(loss.equilibrium().region[0, 1, 0], pull / doubt)
 
