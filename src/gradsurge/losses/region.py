@@ -14,7 +14,7 @@ from gradsurge.losses.class_weights import (
 )
 from gradsurge.losses.operated import Operated
 from gradsurge.losses.options import check_activation, check_number
-from gradsurge.losses.ranks import sum_over_ranks
+from gradsurge.losses.ranks import mean_over_ranks, sum_over_ranks
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums, region_sums
 from gradsurge.surgery.rule import Activation, Operation, SurgeryRule
@@ -131,7 +131,7 @@ class RegionLoss(Operated, ABC):
         # Nothing predicted and nothing there is a perfect hard score with a slope of 1 / smooth.
         some = hard_predicted.detach() + target > 0
         at = torch.where(some, hard_predicted, predicted) if self.hard_statistics else predicted
-        factor = normalising_factor(at, target, self.surgery, self.activation, self._blend)
+        factor = self._factor(at, target, of=intersection)
         if factor is not None:
             intersection, predicted = (_with_slope(x, factor) for x in (intersection, predicted))
         loss = self._mean(intersection, predicted, target)
@@ -141,6 +141,13 @@ class RegionLoss(Operated, ABC):
         moves = [torch.where(some, move, 0.0).detach() for move in to_hard]
         at_hard = self._mean(intersection + moves[0], predicted + moves[1], target)
         return at_hard + (loss - at_hard).detach()
+
+    def _factor(self, predicted: Tensor, target: Tensor, of: Tensor) -> Tensor | None:
+        """Return what the slopes of each sample and class are multiplied with, if anything."""
+        if self.surgery is not None and self.surgery.normalise == "batch":
+            of_batch = torch.stack((predicted, target)).detach().sum(dim=1, keepdim=True)
+            predicted, target = mean_over_ranks(of_batch, of)
+        return normalising_factor(predicted, target, self.surgery, self.activation, self._blend)
 
     def _mean(self, intersection: Tensor, predicted: Tensor, target: Tensor) -> Tensor:
         weights = weights_for(intersection, self.class_weights)

@@ -31,13 +31,14 @@ _OF_ACTIVE = ("4", "5")
 def read_tables(section: Section, variants: Sequence[Variant]) -> dict[str, TablePart]:
     """Return the part "tables" of a recipe.
 
-    A table without a list of variants has all that bear the plain name of their loss.
+    A table without a list of variants has all that bear the plain name of their loss, alone or with
+    ".ours".
 
     Raises:
         Mistake: a table, a variant or a published block is not known.
     """
     known = [variant.name for variant in variants]
-    plain = tuple(variant.name for variant in variants if variant.name == variant.loss)
+    plain = tuple(v.name for v in variants if v.name in (v.loss, f"{v.loss}.ours"))
     tables = {}
     for name in section.content:
         own = section.section(name, ("variants", "published"))
