@@ -16,7 +16,7 @@ EPS, SCALE = 1e-5, 0.25
 
 
 def test_the_counter_example_in_numbers():
-    jac = jacobian(GAP, LABELS, SurgeryRule(decline=None), torch.arange(5))
+    jac = jacobian(GAP, LABELS, SurgeryRule(None, SCALE, normalise=False), torch.arange(5))
     p, y = GAP.sigmoid(), LABELS.double()
     size, twice = p.sum() + y.sum() + EPS, 2 * (p * y).sum() + EPS
     # d/dz_k of p_i (2I + eps) / (P + Y + eps)^2 for y_i = y_k = 0, then with i and k swapped
@@ -30,7 +30,7 @@ def test_the_counter_example_in_numbers():
 def test_equal_probabilities_are_the_only_symmetric_pairs_of_background():
     gap = GAP.clone()
     gap[3] = gap[2]
-    jac = jacobian(gap, LABELS, SurgeryRule(decline=None), torch.arange(5))
+    jac = jacobian(gap, LABELS, SurgeryRule(None, SCALE, normalise=False), torch.arange(5))
     assert jac[2, 3].item() == pytest.approx(jac[3, 2].item(), rel=1e-6)
 
 
@@ -57,9 +57,10 @@ def plain_gradient(loss):
 def test_the_norm_of_the_asymmetric_part_equals_that_of_the_whole_jacobian():
     gap = torch.randn(60, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 2
     labels = (torch.arange(60) < 7).long()
-    jac = jacobian(gap, labels, SurgeryRule(), torch.arange(60))
+    rule = SurgeryRule(20.0, SCALE, normalise=False)
+    jac = jacobian(gap, labels, rule, torch.arange(60))
     expected = torch.linalg.matrix_norm((jac - jac.T) / 2, 2).item()
-    assert asymmetric_norm(gap, labels, SurgeryRule()) == pytest.approx(expected, rel=1e-3)
+    assert asymmetric_norm(gap, labels, rule) == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_asymmetry_fades_entry_by_entry_but_not_as_a_whole():
