@@ -139,17 +139,18 @@ def test_unknown_options_are_named_with_the_known_ones(name):
 
 
 @pytest.mark.parametrize("name", [n for n in LOSSES if n.endswith("-surgery")])
-def test_surgery_losses_blend_and_measure(name):
+@pytest.mark.parametrize("normalise", [False, True, "batch"])
+def test_surgery_losses_blend_and_measure(name, normalise):
     logits, target = batch()
-    loss = make_loss(name, blend=0.5)
+    loss = make_loss(name, blend=0.5, normalise=normalise)
     assert loss.blend == 0.5
     loss.blend = 1.0
     gradient(loss, logits, target)
     assert loss.equilibrium_shift().shape == (2,)
     _, plain = gradient(make_loss(name.removesuffix("-surgery")), logits, target)
-    _, blended = gradient(make_loss(name, blend=0.0), logits, target)
+    _, blended = gradient(make_loss(name, blend=0.0, normalise=normalise), logits, target)
     torch.testing.assert_close(blended, plain)
-    value, operated = gradient(make_loss(name), logits, target)
+    value, operated = gradient(make_loss(name, normalise=normalise), logits, target)
     assert not torch.allclose(operated, plain, rtol=1e-2)
     torch.testing.assert_close(value, make_loss(name.removesuffix("-surgery"))(logits, target))
 

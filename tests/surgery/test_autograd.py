@@ -25,7 +25,7 @@ def batch(classes, samples=2, seed=0):
 
 def squares(operator, target):
     """A loss whose dL/dp is 2p: it differs from voxel to voxel."""
-    return lambda z: operator(z, target).square().sum()
+    return lambda z: operator(z, target, normalise=True).square().sum()
 
 
 def backward(loss, logits):
@@ -44,7 +44,7 @@ def test_func_grad_vmap_and_jacrev_of_the_operator(operator, classes):
     torch.testing.assert_close(grad(squares(operator, target))(logits), expected)
     one_sample = vmap(grad(lambda z, y: squares(operator, y[None])(z[None])))
     torch.testing.assert_close(one_sample(logits, target), expected)
-    jacobian = jacrev(lambda z: operator(z, target))(logits)
+    jacobian = jacrev(lambda z: operator(z, target, normalise=True))(logits)
     p = operator(logits, target)
     torch.testing.assert_close(
         (2 * p.flatten()) @ jacobian.flatten(4).flatten(0, 3), expected.flatten()
@@ -69,7 +69,8 @@ def test_jacobian_of_one_voxel_is_the_rule(classes):
 @pytest.mark.parametrize("name", [*SURGERY_LOSSES, "dice", "ce+dice"])
 def test_func_grad_and_vmap_of_the_losses(name, classes):
     logits, target = batch(classes, samples=3)
-    loss = make_loss(name, classes=classes) if "surgery" in name else make_loss(name)
+    options = {"classes": classes, "normalise": classes == 3} if "surgery" in name else {}
+    loss = make_loss(name, **options)
     expected = backward(lambda z: loss(z, target), logits)
     torch.testing.assert_close(grad(lambda z: loss(z, target))(logits), expected)
     each = [
@@ -146,7 +147,7 @@ def test_a_retained_graph_gives_the_same_again(classes):
     logits, target = batch(classes)
     for source in (
         squares(surgery_softmax, target),
-        lambda z: Dice(surgery=SurgeryRule())(z, target),
+        lambda z: Dice(surgery=SurgeryRule(normalise=True))(z, target),
     ):
         z = logits.clone().requires_grad_()
         value = source(z)
@@ -181,9 +182,10 @@ def test_nothing_of_the_inputs_is_changed(labels, classes, dtype):
     inputs = (z.detach(), target, mask, g)
     before = [x.clone() for x in inputs]
     for blend in (0.0, 0.5, 1.0):
-        operator(z, target, mask=mask, blend=blend).backward(g)
-        operator(z, target, blend=blend).backward(g)
-        loss = make_loss("ce+dice-surgery", activation=activation, blend=blend)
+        operator(z, target, normalise=True, mask=mask, blend=blend).backward(g)
+        operator(z, target, normalise=True, blend=blend).backward(g)
+        options = {"activation": activation, "blend": blend, "normalise": True}
+        loss = make_loss("ce+dice-surgery", **options)
         loss(z, target, mask).backward()
         loss(z, target).backward()
     make_loss("ce+dice", activation=activation)(z, target).backward()

@@ -17,16 +17,19 @@ def batch(classes, spatial):
 
 
 def operator_loss(z, target):
-    return (surgery_softmax(z, target) * torch.linspace(0, 1, z.numel()).view(z.shape)).sum()
+    return (
+        surgery_softmax(z, target, normalise=True) * torch.linspace(0, 1, z.numel()).view(z.shape)
+    ).sum()
 
 
 def sigmoid_loss(z, target):
     hot = F.one_hot(target, z.shape[1]).movedim(-1, 1)
-    return (surgery_sigmoid(z, hot) * torch.linspace(0, 1, z.numel()).view(z.shape)).sum()
+    p = surgery_sigmoid(z, hot, normalise=True)
+    return (p * torch.linspace(0, 1, z.numel()).view(z.shape)).sum()
 
 
 def fused_loss(z, target):
-    return make_loss("ce+dice-surgery")(z, target)
+    return make_loss("ce+dice-surgery", normalise=True)(z, target)
 
 
 SOURCES = [operator_loss, sigmoid_loss, fused_loss]
