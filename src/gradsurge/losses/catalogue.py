@@ -3,7 +3,6 @@
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from torch import nn
@@ -20,7 +19,7 @@ from gradsurge.losses.region import RegionLoss, RegionOptions
 from gradsurge.losses.svls import SVLS
 from gradsurge.losses.tversky import Tversky
 from gradsurge.losses.weighted_sum import WeightedSum
-from gradsurge.losses.with_cross_entropy import CE_WEIGHTS, WithCrossEntropy
+from gradsurge.losses.with_cross_entropy import WithCrossEntropy
 from gradsurge.surgery.rule import SurgeryRule
 from gradsurge.surgery.targets import check_flag
 
@@ -40,12 +39,20 @@ _VOXEL: dict[str, type[nn.Module]] = {
 }
 _WITH_DICE = ("svls", "nacl", "ace")
 _RULE = ("decline", "scale", "normalise")
-# What the paper trains with, and what older files mean, which say nothing of it.
+# The surgery's strength and the weights beside cross-entropy: what the paper trains with, and what
+# older files mean, which say nothing of it.
 PAPER: dict[str, Any] = {
     "decline": 20.0,
     "scale": 0.25,
     "normalise": False,
     "weights": (0.5, 0.5),
+}
+# With SGD the paper's hardly trains on rare structures (docs/theory.md, The size of the field).
+FOR_SGD: dict[str, Any] = {
+    "decline": None,
+    "scale": 0.5,
+    "normalise": True,
+    "weights": (1.0, 1.0),
 }
 _SURGERY_OPTIONS = {*_RULE, "blend", "hard_statistics", "classes"}
 
@@ -56,15 +63,19 @@ LOSSES: tuple[str, ...] = (
 )
 
 
-def make_loss(name: str, *, paper: bool = False, **options: Any) -> nn.Module:
+def make_loss(
+    name: str, *, paper: bool = False, optimiser: str | None = None, **options: Any
+) -> nn.Module:
     """Return the loss of that name: a module, loss(logits, target) -> scalar.
 
     Args:
         name: one of `LOSSES`: the rows of the paper's tables (ce, dice, dice-surgery, tversky,
             tversky-surgery, ce+dice, ce+dice-surgery, dice++, svls, svls+dice, nacl, nacl+dice,
             ace+dice), and jaccard, generalised-dice and focal-tversky in the same four forms.
-        paper: take the paper's surgery and weights where ``options`` say nothing: decline 20,
-            scale 0.25, not normalised; weights 0.5 and 0.5 of cross-entropy and region loss.
+        paper: take the paper's strength of the surgery, whatever the optimiser: decline 20, scale
+            0.25, not normalised; weights 0.5 and 0.5 of cross-entropy and region loss.
+        optimiser: "sgd" takes a strength with which SGD learns rare structures, too: no decline,
+            scale 0.5, normalised, weights 1 and 1. "adamw" and None take the paper's.
         **options: what the loss's class takes (activation, smooth, batch, include_background,
             class_weights, ignore_index, gamma, a, b, sigma, strength, bins, ...); ``weights`` for
             the two terms of a sum; for ``-surgery``: decline, scale, normalise, blend,
@@ -77,8 +88,7 @@ def make_loss(name: str, *, paper: bool = False, **options: Any) -> nn.Module:
         close = difflib.get_close_matches(str(name), LOSSES, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise ValueError(f"name: unknown loss {name!r}; {hint}known: {', '.join(LOSSES)}")
-    if check_flag("paper", paper):
-        options = as_the_paper(name, options)
+    options = resolved(name, {**options, "paper": check_flag("paper", paper)}, optimiser)
     if name in _VOXEL:
         return _build(name, _VOXEL[name], options)
     first = name.split("+", maxsplit=1)[0]
@@ -92,17 +102,20 @@ def as_the_paper(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**{k: v for k, v in PAPER.items() if k in _strengths(name)}, **options}
 
 
-def resolved(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with today's surgery and weights where they say nothing; "paper" is gone.
+def resolved(name: str, options: Mapping[str, Any], optimiser: str | None = None) -> dict[str, Any]:
+    """Return the options with strength and weights where they say nothing; "paper" is gone.
 
-    >>> resolved("dice-surgery", {"paper": True, "decline": 40})
-    {'decline': 40, 'scale': 0.25, 'normalise': False}
+    >>> resolved("dice-surgery", {"decline": 40}, "sgd")
+    {'decline': 40, 'scale': 0.5, 'normalise': True}
+    >>> resolved("dice-surgery", {"paper": True}, "sgd")
+    {'decline': 20.0, 'scale': 0.25, 'normalise': False}
     """
+    if optimiser not in (None, "sgd", "adamw"):
+        raise ValueError(f"optimiser: expected 'sgd', 'adamw' or None, got {optimiser!r}")
     said = {k: v for k, v in options.items() if k != "paper"}
-    if options.get("paper"):
-        return as_the_paper(name, said)
-    today = {**asdict(SurgeryRule()), "weights": CE_WEIGHTS}
-    return {**{k: v for k, v in today.items() if k in _strengths(name)}, **said}
+    if optimiser == "sgd" and not options.get("paper"):
+        return {**{k: v for k, v in FOR_SGD.items() if k in _strengths(name)}, **said}
+    return as_the_paper(name, said)
 
 
 def without_the_papers(name: str, options: Mapping[str, Any]) -> dict[str, Any]:

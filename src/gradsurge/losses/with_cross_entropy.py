@@ -12,7 +12,7 @@ from gradsurge.losses.region import RegionLoss
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums
 
-CE_WEIGHTS = (1.0, 1.0)  # of cross-entropy and region loss, where nothing is said
+CE_WEIGHTS = (0.5, 0.5)  # of cross-entropy and region loss, where nothing is said
 
 
 class WithCrossEntropy(nn.Module):

@@ -11,10 +11,10 @@ from torch import Tensor
 Activation = Literal["softmax", "sigmoid"]
 Normalise = bool | Literal["batch"]
 
-# The defaults of everything that does surgery.
-DECLINE: float | None = None
-SCALE = 0.5
-NORMALISE: Normalise = True
+# The defaults of everything that does surgery: the paper's.
+DECLINE: float | None = 20.0
+SCALE = 0.25
+NORMALISE: Normalise = False
 
 _LARGEST = 1e4  # of the normalisation: a handful of voxels in a patch of 128^3 reach it
 

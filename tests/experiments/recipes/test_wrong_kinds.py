@@ -77,7 +77,7 @@ OF_DATA = {
 }
 OF_LOSS = kinds(
     number="smooth decline scale blend a b gamma sigma strength",
-    truth="batch include_background hard_statistics check",
+    truth="batch include_background hard_statistics check normalise paper",
     numbers="class_weights weights",
     whole="bins",
     text="norm binning",

@@ -17,10 +17,11 @@ def check_loss_options(path: str, loss: str, options: Mapping[str, Any]) -> None
 
     The path of the first option that is refused also alone is told; that of all if none is.
     """
-    for name in _FROM_STORE:
+    for name in (*_FROM_STORE, "optimiser"):
         if name in options:
+            whole = "training" if name == "optimiser" else "store"
             raise Mistake(
-                f"{path}.{name}", "follows from the store and is not to be given; leave it out"
+                f"{path}.{name}", f"follows from the {whole} and is not to be given; leave it out"
             )
     for name, value in options.items():  # in the words of a TOML file
         if _kinds(loss).get(name) is bool:

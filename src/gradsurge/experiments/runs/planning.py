@@ -90,7 +90,7 @@ def plan_run(store: Store, request: RunRequest) -> RunConfig:
 
 
 def _loss_options(request: RunRequest) -> dict[str, Any]:
-    """Return what was said; the rest is today's for a new run, and its own for one that goes on."""
+    """Return what was said; `open_folder` adds the rest, a new run's or that of one there."""
     said = dict(request.loss_options)
     return resolved(request.loss, said) if "paper" in said else said
 

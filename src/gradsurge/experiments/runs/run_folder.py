@@ -46,12 +46,14 @@ def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
     refuse_taken(out, resume=resume)
     said = config.loss_options
     if not (out / CONFIG).exists():
-        config = replace(config, loss_options=resolved(config.loss, said))
+        config = replace(
+            config, loss_options=resolved(config.loss, said, config.training.optimiser)
+        )
         out.mkdir(parents=True, exist_ok=True)
         replace_json(out / CONFIG, config.to_json())
         return config
     before = read_config(out)
-    if config.loss == before.loss:  # what is not said stays as it was, whatever is usual today
+    if config.loss == before.loss:  # what is not said stays as it was
         config = replace(config, loss_options={**strengths(before.loss_options), **said})
     compare_configs(out, before, config)
     return replace(config, dataset=before.dataset)

@@ -18,9 +18,10 @@ def make_run_loss(config: RunConfig, levels: int) -> nn.Module:
         ValueError: an option is not one of this loss, or the loss cannot learn from this store.
     """
     task = config.task
-    for name in _FROM_STORE:
+    for name in (*_FROM_STORE, "optimiser"):
         if name in config.loss_options:
-            raise ValueError(f"loss option {name}: follows from the store and is not to be given")
+            whole = "training" if name == "optimiser" else "store"
+            raise ValueError(f"loss option {name}: follows from the {whole} and is not to be given")
     facts = {"activation": task.activation, "ignore_index": task.ignore_index}
     # What is the default anyway is not said: not every loss takes it.
     said = {k: v for k, v in facts.items() if v not in ("softmax", None)}

@@ -18,7 +18,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gradsurge.experiments.runs.config import RunConfig
+from gradsurge.experiments.runs.presets import PRESETS
 from gradsurge.losses.catalogue import resolved, without_the_papers
+from gradsurge.training import TrainSettings
 from gradsurge.training.state import FREE
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ def wanted_digest(
     """Return the digest of a wish; ``request`` is that of the variant at the point."""
     wish = asdict(request)
     wish["init"] = variant.init
-    wish["loss_options"] = _loss_options(request.loss, request.loss_options)
+    optimiser = _optimiser(request.preset, request.training)
+    wish["loss_options"] = _loss_options(request.loss, request.loss_options, optimiser)
     wish["training"] = _without(wish["training"], FREE)
     about = {"dataset": data.dataset, "settings": data.settings, "cases": data.cases}
     return digest({"data": about, "run": wish, "measured": asdict(settings)})
@@ -72,7 +75,7 @@ def fixed_settings(recipe: "Recipe") -> dict[str, dict[str, Any]]:
         "data": {**data, "cases": recipe.data.cases or {}},
         "run": {**recipe.run, "training": training},
         "search": {"kind": recipe.search.kind, "share": recipe.search.share},
-        **{f"variants.{variant.name}": _of_variant(variant) for variant in recipe.variants},
+        **{f"variants.{v.name}": _of_variant(v, recipe) for v in recipe.variants},
     }
     plain: dict[str, dict[str, Any]] = json.loads(json.dumps(parts))  # lists for tuples
     return plain
@@ -83,15 +86,22 @@ def cases_digest(store: "Store") -> str:
     return digest({"dataset": store.dataset.name, "splits": store.splits})
 
 
-def _of_variant(variant: "Variant") -> dict[str, Any]:
+def _of_variant(variant: "Variant", recipe: "Recipe") -> dict[str, Any]:
     kept = _without(asdict(variant), _FREE_OF_VARIANT)
-    options = _loss_options(variant.loss, variant.loss_options)
+    training = {**recipe.run.get("training", {}), **variant.training}
+    optimiser = _optimiser(recipe.run.get("preset", "quick"), training)
+    options = _loss_options(variant.loss, variant.loss_options, optimiser)
     return {**kept, "loss_options": options, "training": _without(variant.training, FREE)}
 
 
-def _loss_options(loss: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _optimiser(preset: str, training: Mapping[str, Any]) -> str:
+    default = PRESETS[preset].training.get("optimiser", TrainSettings.optimiser)
+    return str(training.get("optimiser", default))
+
+
+def _loss_options(loss: str, options: Mapping[str, Any], optimiser: str) -> dict[str, Any]:
     """Return a wish in full, less what is the paper's: older files do not say it."""
-    return without_the_papers(loss, resolved(loss, options))
+    return without_the_papers(loss, resolved(loss, options, optimiser))
 
 
 def as_kept(part: str, there: Mapping[str, Any]) -> Mapping[str, Any]:

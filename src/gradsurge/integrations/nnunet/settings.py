@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, Self
 
 from gradsurge.losses import LOSSES
-from gradsurge.surgery.rule import DECLINE, NORMALISE, SCALE, Normalise
+from gradsurge.losses.catalogue import FOR_SGD
+from gradsurge.surgery.rule import Normalise
 
 PREFIX = "GRADSURGE_"
 PLAN_ENTRY = "gradsurge"
@@ -38,9 +39,9 @@ class TrainerSettings:
     """
 
     loss: str = "ce+dice-surgery"
-    decline: float | None = DECLINE
-    scale: float = SCALE
-    normalise: Normalise = NORMALISE
+    decline: float | None = FOR_SGD["decline"]
+    scale: float = FOR_SGD["scale"]
+    normalise: Normalise = FOR_SGD["normalise"]
     loss_options: Mapping[str, Any] = field(default_factory=dict)
     surgery_start: float = 0.0
     epochs: int | None = None
