@@ -61,19 +61,19 @@ class DataSet:
 
     Attributes:
         name: of the folder.
-        patch: voxels; None for those of nnU-Net's plans.
+        patch: voxels, fewer than nnU-Net would take.
         steps: of a training.
         cases: for training and validation.
     """
 
     name: str
-    patch: tuple[int, int, int] | None
+    patch: tuple[int, int, int]
     steps: int
     cases: tuple[int, int]
 
 
 DATA = {
-    "hippocampus": DataSet("Dataset004_Hippocampus", None, 600, (80, 8)),
+    "hippocampus": DataSet("Dataset004_Hippocampus", (32, 40, 32), 1200, (80, 8)),
     "isles": DataSet("Dataset022_ISLES", (40, 40, 32), 1000, (80, 8)),
 }
 
