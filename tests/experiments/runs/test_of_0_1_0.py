@@ -20,6 +20,7 @@ from gradsurge.training import read_checkpoint
 
 FOLDER = Path(__file__).with_name("of_0_1_0")
 MEANT = {"decline": 20.0, "scale": 0.25, "normalise": False, "weights": [0.5, 0.5]}
+FOR_SGD = {"decline": None, "scale": 0.5, "normalise": True, "weights": [1.0, 1.0]}
 TRAINING = {
     "steps": 16,
     "validate_every": 8,
@@ -30,6 +31,7 @@ TRAINING = {
     "warmup": 0,
     "weight_decay": 3e-5,
 }
+SHORT = {**TRAINING, "steps": 2, "validate_every": 2, "checkpoint_every": 2}
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +118,25 @@ def test_a_finished_one_says_what_it_meant():
 
 def test_its_digest_is_that_of_then():
     assert trained_digest(open_run(FOLDER / "whole").config, 16) == "533dddc9d089f335"
+
+
+@pytest.mark.parametrize(("optimiser", "strength"), [("sgd", FOR_SGD), ("adamw", MEANT)])
+def test_a_new_one_stores_the_strength_that_goes_with_its_optimiser(
+    store, tmp_path, optimiser, strength
+):
+    training = {**SHORT, "optimiser": optimiser}
+    request = RunRequest("ce+dice-surgery", patch=(16, 16), training=training)
+    train_run(plan_run(store, request), tmp_path / "run", device="cpu")
+    assert stored(tmp_path / "run") == strength
+
+
+@pytest.mark.parametrize("loss", ["ce", "dice", "svls+dice"])
+def test_a_loss_without_strength_stores_none(store, tmp_path, loss):
+    request = RunRequest(loss, patch=(16, 16), training=SHORT)
+    train_run(plan_run(store, request), tmp_path / "run", device="cpu")
+    assert stored(tmp_path / "run") == {}
+
+
+def test_the_optimiser_is_no_option_of_a_loss(store):
+    with pytest.raises(ValueError, match="loss option optimiser"):
+        plan(store, {"optimiser": "sgd"})
