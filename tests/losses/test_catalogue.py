@@ -339,6 +339,30 @@ def test_the_papers_are_recognised_as_they_come_out_of_a_file():
     assert without_the_papers("dice", {"decline": 20.0}) == {"decline": 20.0}
 
 
+@every_loss
+def test_sgd_gets_a_strength_of_its_own(name):
+    said = {"decline": None, "scale": 0.5, "normalise": True} if name.endswith("-surgery") else {}
+    said |= {"weights": (1.0, 1.0)} if name.startswith("ce+") else {}
+    assert resolved(name, {}, "sgd") == said
+    assert resolved(name, {"paper": True}, "sgd") == as_the_paper(name, {})
+    for other in ("adamw", None):
+        assert resolved(name, {}, other) == resolved(name, {})
+    logits, target = batch(3)
+    loss, same = make_loss(name, optimiser="sgd"), make_loss(name, **said)
+    expected = gradient(same, logits, target)
+    torch.testing.assert_close(gradient(loss, logits, target), expected, rtol=0, atol=0)
+
+
+def test_what_is_said_wins_over_the_optimiser():
+    loss = make_loss("ce+dice-surgery", optimiser="sgd", decline=40.0, weights=(1.0, 2.0))
+    assert loss.region.surgery == SurgeryRule(decline=40.0, scale=0.5, normalise=True)
+    assert loss.weights == (1.0, 2.0)
+    loss = make_loss("dice-surgery", optimiser="sgd", paper=True, scale=0.7)
+    assert loss.surgery == SurgeryRule(decline=20.0, scale=0.7, normalise=False)
+    with pytest.raises(ValueError, match="optimiser: expected 'sgd', 'adamw' or None, got 'adam'"):
+        make_loss("dice-surgery", optimiser="adam")
+
+
 def test_unknown_names_come_with_a_suggestion():
     with pytest.raises(
         ValueError, match=r"unknown loss 'dice-surgry'; did you mean 'dice-surgery'"
