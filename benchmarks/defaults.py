@@ -202,7 +202,8 @@ def _runs(part: str) -> list[Run]:
     share = SHARES if part == "dice" else QUARTERS
     every = product(range(SEEDS), ("isles", "chase", "hippocampus", "phantoms"), OPTIMISERS)
     # What decides first: SGD, and the data set on which the new one was behind with AdamW.
-    order = sorted(every, key=lambda cell: (cell[2] == "adamw" and cell[1] != "isles", cell[0]))
+    late = {("adamw", data) for data in DATA if data != "isles"} if part == "dice" else set()
+    order = sorted(every, key=lambda cell: ((cell[2], cell[1]) in late, cell[0]))
     return [Run(loss, d, o, c, s, share[d]) for s, d, o in order for c in (OLD[loss], NEW[loss])]
 
 
