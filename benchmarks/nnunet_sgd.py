@@ -74,7 +74,7 @@ class DataSet:
 
 DATA = {
     "hippocampus": DataSet("Dataset004_Hippocampus", (32, 40, 32), 1200, (80, 8)),
-    "isles": DataSet("Dataset022_ISLES", (40, 40, 32), 1000, (80, 8)),
+    "isles": DataSet("Dataset022_ISLES", (40, 40, 32), 1000, (80, 6)),
 }
 
 
