@@ -10,6 +10,9 @@ import pytest
 from gradsurge.experiments.recipes import read_recipe
 from gradsurge.experiments.study import tables_from_records
 from gradsurge.experiments.study.expectations import expectations_of, expectations_page
+from gradsurge.experiments.study.kept_records import KeptRecords
+from gradsurge.experiments.study.planned_run import PlannedRun
+from gradsurge.experiments.study.second_rater import SECOND_RATER
 from gradsurge.experiments.study.summary import summary_of
 from gradsurge.report.tables import write_table
 from tests.documents import ROOT
@@ -38,6 +41,15 @@ def test_tables_follow_from_records(study, tmp_path):
     assert (study / "tables" / "summary.md").read_text() == summary_of(recipe, found.records, [])
     page = expectations_page(recipe, expectations_of(found.records, recipe))
     assert (study / "tables" / "expectations.md").read_text() == page
+
+
+def test_records_answer_their_recipes(study):
+    recipe = read_recipe(study.name)
+    kept = KeptRecords(recipe, study)
+    records = [record for record in kept.all() if record.variant != SECOND_RATER]
+    runs = [PlannedRun(recipe.variant(r.variant), r.run, r.point) for r in records]
+    assert [r.title for r, record in zip(runs, records, strict=True) if kept.of(r) != record] == []
+    assert len(records) > 30
 
 
 def test_every_table_of_the_recipe_is_there(study):

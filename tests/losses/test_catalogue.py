@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from gradsurge import LOSSES, SurgeryRule, make_loss
 from gradsurge.losses import ACE, NACL, SVLS, CrossEntropy, Dice, DicePlusPlus, WeightedSum
-from gradsurge.losses.catalogue import as_the_paper, resolved, without_the_papers
+from gradsurge.losses.strength import as_the_paper, resolved, without_the_papers
 from gradsurge.losses.with_cross_entropy import CE_WEIGHTS
 
 THE_PAPERS = {"ce", "dice", "tversky", "ce+dice", "dice++", "svls", "nacl"}

@@ -2,7 +2,7 @@
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
@@ -16,6 +16,7 @@ from gradsurge.losses.generalised_dice import GeneralisedDice
 from gradsurge.losses.jaccard import Jaccard
 from gradsurge.losses.nacl import NACL
 from gradsurge.losses.region import RegionLoss, RegionOptions
+from gradsurge.losses.strength import RULE, resolved
 from gradsurge.losses.svls import SVLS
 from gradsurge.losses.tversky import Tversky
 from gradsurge.losses.weighted_sum import WeightedSum
@@ -38,23 +39,7 @@ _VOXEL: dict[str, type[nn.Module]] = {
     "ace": ACE,
 }
 _WITH_DICE = ("svls", "nacl", "ace")
-_RULE = ("decline", "scale", "normalise")
-# The surgery's strength and the weights beside cross-entropy: what the paper trains with, and what
-# older files mean, which say nothing of it.
-PAPER: dict[str, Any] = {
-    "decline": 20.0,
-    "scale": 0.25,
-    "normalise": False,
-    "weights": (0.5, 0.5),
-}
-# With SGD the paper's hardly trains on rare structures (docs/theory.md, The size of the field).
-FOR_SGD: dict[str, Any] = {
-    "decline": None,
-    "scale": 0.5,
-    "normalise": True,
-    "weights": (1.0, 1.0),
-}
-_SURGERY_OPTIONS = {*_RULE, "blend", "hard_statistics", "classes"}
+_SURGERY_OPTIONS = {*RULE, "blend", "hard_statistics", "classes"}
 
 LOSSES: tuple[str, ...] = (
     *(n for n in _VOXEL if n != "ace"),
@@ -97,65 +82,6 @@ def make_loss(
     return _region(name, options)
 
 
-def as_the_paper(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with the paper's surgery and weights where they say nothing."""
-    return {**{k: v for k, v in PAPER.items() if k in _strengths(name)}, **options}
-
-
-def resolved(name: str, options: Mapping[str, Any], optimiser: str | None = None) -> dict[str, Any]:
-    """Return the options with strength and weights where they say nothing; "paper" is gone.
-
-    >>> resolved("dice-surgery", {"decline": 40}, "sgd")
-    {'decline': 40, 'scale': 0.5, 'normalise': True}
-    >>> resolved("dice-surgery", {"paper": True}, "sgd")
-    {'decline': 20.0, 'scale': 0.25, 'normalise': False}
-    """
-    if optimiser not in (None, "sgd", "adamw"):
-        raise ValueError(f"optimiser: expected 'sgd', 'adamw' or None, got {optimiser!r}")
-    said = {k: v for k, v in options.items() if k != "paper"}
-    if optimiser == "sgd" and not options.get("paper"):
-        return {**{k: v for k, v in FOR_SGD.items() if k in _strengths(name)}, **said}
-    return as_the_paper(name, said)
-
-
-def without_the_papers(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options less those of the paper, which is what a file means that has none.
-
-    >>> without_the_papers("dice-surgery", {"decline": 20, "scale": 0.5})
-    {'scale': 0.5}
-    """
-    plain = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
-    known = _strengths(name)
-    return {k: options[k] for k, v in plain.items() if k not in known or v != PAPER[k]}
-
-
-def told_strength(name: str, options: Mapping[str, Any]) -> str:
-    """Return what a file says, or means, of surgery and weights, in words; none if there are none.
-
-    >>> told_strength("ce+dice-surgery", {})
-    'scale 0.25, not normalised, weights 0.5 and 0.5'
-    """
-    found, parts = as_the_paper(name, options), []
-    if "scale" in found:
-        normalised = {True: "normalised", False: "not normalised"}
-        how = normalised.get(found["normalise"], "normalised over the batch")
-        parts += [f"scale {found['scale']:g}", how]
-    if "weights" in found:
-        parts.append("weights {:g} and {:g}".format(*found["weights"]))
-    return ", ".join(parts)
-
-
-def strengths(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which of the options are of the surgery's strength or weights."""
-    return {k: v for k, v in options.items() if k in PAPER}
-
-
-def _strengths(name: str) -> tuple[str, ...]:
-    """Return which of `PAPER` a loss takes."""
-    weights = ("weights",) if name.startswith("ce+") else ()
-    return (*(_RULE if name.endswith("-surgery") else ()), *weights)
-
-
 def _region(name: str, options: dict[str, Any]) -> nn.Module:
     bare = name.removeprefix("ce+")
     kind = _REGION[bare.removesuffix("-surgery")]
@@ -169,7 +95,7 @@ def _region(name: str, options: dict[str, Any]) -> nn.Module:
     compound = {k: options.pop(k) for k in ("weights",) if k in options}
     blend = options.pop("blend", None)
     if bare.endswith("-surgery"):
-        rule = {k: options.pop(k) for k in _RULE if k in options}
+        rule = {k: options.pop(k) for k in RULE if k in options}
         options["surgery"] = SurgeryRule(**rule)
     loss = kind(**options)
     if blend is not None:

@@ -9,10 +9,11 @@ from gradsurge.losses.equilibrium import Equilibrium
 from gradsurge.losses.options import check_number
 from gradsurge.losses.ranks import mean_over_ranks
 from gradsurge.losses.region import RegionLoss
+from gradsurge.losses.strength import PAPER
 from gradsurge.surgery.precision import compute_dtype
 from gradsurge.surgery.region_sums import RegionSums
 
-CE_WEIGHTS = (0.5, 0.5)  # of cross-entropy and region loss, where nothing is said
+CE_WEIGHTS: tuple[float, float] = PAPER["weights"]
 
 
 class WithCrossEntropy(nn.Module):

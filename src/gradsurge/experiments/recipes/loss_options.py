@@ -6,10 +6,9 @@ from typing import Any
 
 from gradsurge.experiments.recipes.kinds import kinds_of
 from gradsurge.experiments.recipes.section import Mistake, check_kind, dotted
+from gradsurge.experiments.runs.run_loss import FOLLOWS
 from gradsurge.losses import make_loss
 from gradsurge.surgery.rule import SurgeryRule, check_blend
-
-_FROM_STORE = ("activation", "ignore_index", "classes")
 
 
 def check_loss_options(path: str, loss: str, options: Mapping[str, Any]) -> None:
@@ -17,9 +16,8 @@ def check_loss_options(path: str, loss: str, options: Mapping[str, Any]) -> None
 
     The path of the first option that is refused also alone is told; that of all if none is.
     """
-    for name in (*_FROM_STORE, "optimiser"):
+    for name, whole in FOLLOWS.items():
         if name in options:
-            whole = "training" if name == "optimiser" else "store"
             raise Mistake(
                 f"{path}.{name}", f"follows from the {whole} and is not to be given; leave it out"
             )

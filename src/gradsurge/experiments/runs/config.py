@@ -10,7 +10,7 @@ from gradsurge.data.store import DatasetFile
 from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.experiments.runs.task import Task, task_of
 from gradsurge.losses import LOSSES
-from gradsurge.losses.catalogue import as_the_paper
+from gradsurge.losses.strength import as_the_paper
 from gradsurge.models import ModelConfig
 from gradsurge.training import TrainSettings
 

@@ -16,8 +16,9 @@ from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.experiments.runs.task import Task, task_of
 from gradsurge.experiments.runs.trained_run import open_run
 from gradsurge.experiments.runs.validation import validation_names
-from gradsurge.losses.catalogue import resolved
+from gradsurge.losses.strength import as_the_paper
 from gradsurge.models import MODELS, ModelConfig, plan_model, round_patch
+from gradsurge.surgery.targets import check_flag
 from gradsurge.training import TrainSettings
 
 
@@ -92,7 +93,8 @@ def plan_run(store: Store, request: RunRequest) -> RunConfig:
 def _loss_options(request: RunRequest) -> dict[str, Any]:
     """Return what was said; `open_folder` adds the rest, a new run's or that of one there."""
     said = dict(request.loss_options)
-    return resolved(request.loss, said) if "paper" in said else said
+    paper = check_flag("loss option paper", said.pop("paper", False))
+    return as_the_paper(request.loss, said) if paper else said
 
 
 def store_facts(store: Store) -> DatasetFile:

@@ -10,7 +10,7 @@ from typing import Any
 from gradsurge.data.case_error import shown
 from gradsurge.data.store import only_writer, replace_json
 from gradsurge.experiments.runs.config import RunConfig
-from gradsurge.losses.catalogue import resolved, strengths
+from gradsurge.losses.strength import resolved, strength_in
 from gradsurge.training.state import FREE
 
 CONFIG, OUTCOME, SKETCH = "config.json", "outcome.json", "validation.npz"
@@ -54,7 +54,7 @@ def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
         return config
     before = read_config(out)
     if config.loss == before.loss:  # what is not said stays as it was
-        config = replace(config, loss_options={**strengths(before.loss_options), **said})
+        config = replace(config, loss_options={**strength_in(before.loss_options), **said})
     compare_configs(out, before, config)
     return replace(config, dataset=before.dataset)
 

@@ -8,7 +8,12 @@ from torch import nn
 from gradsurge.experiments.runs.config import RunConfig
 from gradsurge.losses import DeepSupervision, make_loss
 
-_FROM_STORE = ("activation", "ignore_index", "classes")
+FOLLOWS = {  # option of a loss -> what it follows from
+    "activation": "store",
+    "ignore_index": "store",
+    "classes": "store",
+    "optimiser": "training",
+}
 
 
 def make_run_loss(config: RunConfig, levels: int) -> nn.Module:
@@ -18,14 +23,14 @@ def make_run_loss(config: RunConfig, levels: int) -> nn.Module:
         ValueError: an option is not one of this loss, or the loss cannot learn from this store.
     """
     task = config.task
-    for name in (*_FROM_STORE, "optimiser"):
+    for name, whole in FOLLOWS.items():
         if name in config.loss_options:
-            whole = "training" if name == "optimiser" else "store"
             raise ValueError(f"loss option {name}: follows from the {whole} and is not to be given")
     facts = {"activation": task.activation, "ignore_index": task.ignore_index}
     # What is the default anyway is not said: not every loss takes it.
     said = {k: v for k, v in facts.items() if v not in ("softmax", None)}
-    options: dict[str, Any] = {**config.loss_options, **said}
+    options: dict[str, Any] = {"optimiser": config.training.optimiser}
+    options |= {**config.loss_options, **said}
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     try:
         loss = make_loss(config.loss, **options)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsurge.experiments.runs.config import RunConfig
 from gradsurge.experiments.runs.presets import PRESETS
-from gradsurge.losses.catalogue import resolved, without_the_papers
+from gradsurge.losses.strength import resolved, without_the_papers
 from gradsurge.training import TrainSettings
 from gradsurge.training.state import FREE
 
@@ -36,13 +36,24 @@ _FREE_OF_VARIANT = ("name", "title", "seeds", "space")
 
 
 def wanted_digest(
-    data: "DataPart", variant: "Variant", request: "RunRequest", settings: "MeasureSettings"
+    data: "DataPart",
+    variant: "Variant",
+    request: "RunRequest",
+    settings: "MeasureSettings",
+    *,
+    as_said: bool = False,
 ) -> str:
-    """Return the digest of a wish; ``request`` is that of the variant at the point."""
+    """Return the digest of a wish; ``request`` is that of the variant at the point.
+
+    What the paper has is left out, as older recipes did not say it. ``as_said`` keeps it where it
+    is said, as older digests did.
+    """
     wish = asdict(request)
     wish["init"] = variant.init
     optimiser = _optimiser(request.preset, request.training)
-    wish["loss_options"] = _loss_options(request.loss, request.loss_options, optimiser)
+    options = {k: v for k, v in request.loss_options.items() if k != "paper"}
+    full = resolved(request.loss, request.loss_options, optimiser)
+    wish["loss_options"] = without_the_papers(request.loss, full) | (options if as_said else {})
     wish["training"] = _without(wish["training"], FREE)
     about = {"dataset": data.dataset, "settings": data.settings, "cases": data.cases}
     return digest({"data": about, "run": wish, "measured": asdict(settings)})
@@ -90,7 +101,7 @@ def _of_variant(variant: "Variant", recipe: "Recipe") -> dict[str, Any]:
     kept = _without(asdict(variant), _FREE_OF_VARIANT)
     training = {**recipe.run.get("training", {}), **variant.training}
     optimiser = _optimiser(recipe.run.get("preset", "quick"), training)
-    options = _loss_options(variant.loss, variant.loss_options, optimiser)
+    options = resolved(variant.loss, variant.loss_options, optimiser)
     return {**kept, "loss_options": options, "training": _without(variant.training, FREE)}
 
 
@@ -99,13 +110,8 @@ def _optimiser(preset: str, training: Mapping[str, Any]) -> str:
     return str(training.get("optimiser", default))
 
 
-def _loss_options(loss: str, options: Mapping[str, Any], optimiser: str) -> dict[str, Any]:
-    """Return a wish in full, less what is the paper's: older files do not say it."""
-    return without_the_papers(loss, resolved(loss, options, optimiser))
-
-
 def as_kept(part: str, there: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a kept part of `fixed_settings`, be it of this version or of one before."""
+    """Return a part of `fixed_settings` to compare: older studies do not say what the paper has."""
     if not part.startswith("variants.") or "loss" not in there:
         return there
     options = without_the_papers(there["loss"], there.get("loss_options", {}))

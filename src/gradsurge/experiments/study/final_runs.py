@@ -21,7 +21,7 @@ from gradsurge.experiments.study.record import Record, write_record
 from gradsurge.experiments.study.run_pace import seconds_of, validations_of
 from gradsurge.experiments.study.selection import Selection
 from gradsurge.experiments.study.study_site import StudySite
-from gradsurge.losses.catalogue import strengths
+from gradsurge.losses.strength import strength_in
 from gradsurge.training.observers import MetricsFile
 
 
@@ -155,7 +155,7 @@ def _validation(run: TrainedRun) -> dict[str, Any]:
 
 def _training(run: TrainedRun) -> dict[str, Any]:
     return {
-        "loss_options": strengths(run.config.loss_options),
+        "strength": strength_in(run.config.loss_options),
         "steps": run.outcome.steps,
         "best_step": run.outcome.step,
         "seconds": seconds_of(run.folder),

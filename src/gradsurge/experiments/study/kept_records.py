@@ -38,7 +38,7 @@ class KeptRecords:
     def of(self, run: PlannedRun) -> Record | None:
         """Return the record of a run if it answers what is asked for; None if it must be made."""
         record = self.read(run.variant.name, run.name)
-        if record is None or record.wanted != run.wanted(self.recipe):
+        if record is None or record.wanted not in self._answers(run):
             return None
         return record if self._is_of_weights(record, run.folder(self.folder)) else None
 
@@ -84,9 +84,13 @@ class KeptRecords:
         try:
             variant = self.recipe.variant(record.variant)
             run = PlannedRun(variant, record.run, record.point)
-            return record.wanted == run.wanted(self.recipe)
+            return record.wanted in self._answers(run)
         except ValueError:  # the recipe has no such row, or searches something else
             return False
+
+    def _answers(self, run: PlannedRun) -> set[str]:
+        """Return the digests of a wish, of now and as older records have it."""
+        return {run.wanted(self.recipe, as_said=said) for said in (False, True)}
 
     def _is_ours(self, record: Record) -> bool:
         """Tell whether a record is of this study, measured on the voxels that count now."""

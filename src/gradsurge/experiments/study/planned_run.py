@@ -67,7 +67,7 @@ class PlannedRun:
             shift=bool(tables.intersection(_WITH_SHIFT)),
         )
 
-    def wanted(self, recipe: Recipe) -> str:
+    def wanted(self, recipe: Recipe, *, as_said: bool = False) -> str:
         """Return the digest of what is asked for, which its record must bear."""
-        request = self.request(recipe, Path())
-        return wanted_digest(recipe.data, self.variant, request, self.settings(recipe))
+        request, settings = self.request(recipe, Path()), self.settings(recipe)
+        return wanted_digest(recipe.data, self.variant, request, settings, as_said=as_said)

@@ -26,6 +26,7 @@ from gradsurge.experiments.recipes import Recipe
 from gradsurge.experiments.runs.run_folder import flatten
 from gradsurge.experiments.study.digests import as_kept, cases_digest, fixed_settings
 from gradsurge.experiments.study.store_check import stands_in
+from gradsurge.losses.strength import PAPER
 
 STUDY, STORE, TABLES = "study.json", "store", "tables"
 FORMAT = "gradsurge study"
@@ -83,7 +84,7 @@ def check_study(folder: Path, recipe: Recipe) -> None:
     kept = there.get(_SETTINGS, {})
     for part, now in fixed_settings(recipe).items():
         if part in kept:
-            _compare(folder, part, as_kept(part, kept[part]), now)
+            _compare(folder, part, as_kept(part, kept[part]), as_kept(part, now))
 
 
 def dataset_of(folder: Path) -> str | None:
@@ -125,9 +126,12 @@ def _compare(folder: Path, part: str, there: Mapping[str, Any], now: Mapping[str
     for name in [*its, *(name for name in mine if name not in its)]:
         before, asked = its.get(name, "not set"), mine.get(name, "not set")
         if before != asked:
+            cure = "the recipe as it was"
+            if name.removeprefix("loss_options.") in PAPER:
+                cure = "say loss_options = { paper = true } there for what older versions did"
             raise ValueError(
                 f"{shown(folder)}: its study was begun with {part}.{name} {before!r}, the recipe "
-                f"says {asked!r}; choose another --out, or the recipe as it was"
+                f"says {asked!r}; choose another --out, or {cure}"
             )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from gradsurge.losses import LOSSES
-from gradsurge.losses.catalogue import FOR_SGD
+from gradsurge.losses.strength import FOR_SGD
 from gradsurge.surgery.rule import Normalise
 
 PREFIX = "GRADSURGE_"

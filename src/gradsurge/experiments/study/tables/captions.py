@@ -10,7 +10,7 @@ from gradsurge.experiments.study.tables.table_rows import (
     missing_notes,
     runs_wanted,
 )
-from gradsurge.losses.catalogue import told_strength
+from gradsurge.losses.strength import told_strength
 
 _KINDS = {2: "images", 3: "volumes"}
 _VOXELS = {"logits": ", as prepared", "probabilities": ", on the voxels of their files"}
@@ -126,10 +126,9 @@ def provenance_of(rows: Sequence[RowRecords]) -> dict[str, str]:
         elif name != "command":
             found[name] = "; ".join(values) if len(values) < 4 else f"{len(values)} different"
     said = {
-        text.replace("not normalised", "not normalised (the paper's)")
+        told_strength(row.variant.loss, record.training.get("strength", {}))
         for row in rows
         for record in row.records
         if row.variant.loss.endswith(SURGERY)
-        and (text := told_strength(row.variant.loss, record.training.get("loss_options", {})))
     }
-    return {**found, "surgery": "; ".join(sorted(said))} if said else found
+    return {**found, "strength of surgery": "; ".join(sorted(said))} if said else found
