@@ -140,7 +140,7 @@ def steps_to(goal: float, run: dict[str, Any]) -> float:
     """Return the steps to a Dice, infinite if it is not reached."""
     before, low = 0.0, 0.0
     for step, dice in zip(run["step"], run["dice"], strict=True):
-        if dice >= goal:
+        if dice >= goal > 0:
             return float(before + (step - before) * (goal - low) / (dice - low))
         before, low = step, dice
     return inf
