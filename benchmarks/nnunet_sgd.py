@@ -20,7 +20,6 @@ minutes: ``--steps 200 --runs 1 --cases 10 2 --json F``. ``--show`` prints what 
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -230,7 +229,8 @@ def main() -> None:
             content = {**provenance(), **facts, "found": found}
             args.json.write_text(json.dumps(content, indent=1) + "\n")
     if not args.json.exists():
-        sys.exit("skipped: nothing to show, and to train it needs --nnunet-python, --data, --work")
+        out.print("skipped: nothing to show, and to train it needs --nnunet-python, --data, --work")
+        return
     kept = json.loads(args.json.read_text())
     out.print(shown(kept["found"]))
     out.print(f"commit {kept['commit']}, {kept['date']}, {kept['machine']}")
