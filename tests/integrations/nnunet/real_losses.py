@@ -36,18 +36,21 @@ def operated(task, ddp=False):
     The operator knows nothing of other ranks: there it is not normalised.
     """
     own = nnunets(task, ddp)
-    normalise = not ddp and ("batch" if task.batch_dice else True)
+    usual = TrainerSettings()
+    rule = {
+        "decline": usual.decline,
+        "scale": usual.scale,
+        "normalise": not ddp and ("batch" if task.batch_dice else True),
+    }
 
     def loss(z, y):
         if task.regions:
             kept = None if task.ignore_label is None else ~y[:, -1:]
             labels = y if kept is None else y[:, :-1]
-            own.dc.apply_nonlin = lambda z: surgery_sigmoid(
-                z, labels, mask=kept, normalise=normalise
-            )
+            own.dc.apply_nonlin = lambda z: surgery_sigmoid(z, labels, mask=kept, **rule)
         else:
             own.dc.apply_nonlin = lambda z: surgery_softmax(
-                z, y, ignore_index=task.ignore_label, normalise=normalise
+                z, y, ignore_index=task.ignore_label, **rule
             )
         return own(z, y)
 

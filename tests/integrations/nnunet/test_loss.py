@@ -41,15 +41,18 @@ def test_without_surgery_value_and_gradient_are_nnunets(task):
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_surgery_keeps_the_value_and_operates_on_the_dice_alone(task):
+    rule = {"decline": 8.0, "scale": 0.3}
+    normalise = "batch" if task.batch_dice else True
+
     def operator(z, target, left_out):
         if task.regions:
-            return surgery_sigmoid(z, target, decline=8.0, scale=0.3, mask=left_out)
-        return surgery_softmax(z, target, decline=8.0, scale=0.3, ignore_index=left_out)
+            return surgery_sigmoid(z, target, mask=left_out, normalise=normalise, **rule)
+        return surgery_softmax(z, target, ignore_index=left_out, normalise=normalise, **rule)
 
     batch = batch_of(task)
     plain = gradients(nnunets(task), batch)
     expected = gradients(nnunets(task, operator), batch)
-    loss = build_loss(TrainerSettings(decline=8.0, scale=0.3), task, WEIGHTS)
+    loss = build_loss(TrainerSettings(normalise=True, **rule), task, WEIGHTS)
     found = gradients(loss, batch)
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
     torch.testing.assert_close(found[0], plain[0], rtol=1e-6, atol=1e-9)

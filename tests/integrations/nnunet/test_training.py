@@ -13,7 +13,6 @@ from torch import nn
 from gradsurge.integrations.nnunet import SurgeryTraining, TrainerSettings
 from gradsurge.integrations.nnunet.loss import Task, build_loss
 from gradsurge.losses import DeepSupervision
-from gradsurge.surgery.rule import DECLINE
 from tests.integrations.nnunet.cases import Batch, gradients
 from tests.integrations.nnunet.fake_nnunet import FakeTrainer, SurgeryTrainer, run_epoch
 
@@ -48,7 +47,9 @@ def test_the_environment_sets_the_loss_and_the_numbers_before_nnunet_uses_them(
 
 def test_settings_are_logged_and_kept_where_nnunet_keeps_its_own(tmp_path):
     trainer = started(tmp_path, plans={"gradsurge": {"decline": 10, "loss": "dice-surgery"}})
-    said = TrainerSettings(loss="dice-surgery", decline=10.0).to_json()
+    # An entry that does not name normalise may be older than it: the rest is the paper's.
+    meant = {"decline": 10.0, "scale": 0.25, "normalise": False}
+    said = TrainerSettings(loss="dice-surgery", **meant).to_json()
     assert trainer.my_init_kwargs["plans"]["gradsurge"] == said  # so in the checkpoint
     assert trainer.logger.config == {"gradsurge": said}
     assert json.loads((tmp_path / "gradsurge.json").read_text())["settings"] == said
@@ -198,7 +199,22 @@ def test_without_a_checkpoint_nothing_is_resumed(tmp_path, monkeypatch):
     monkeypatch.setenv("GRADSURGE_DECLINE", "7")
     started(tmp_path)
     monkeypatch.delenv("GRADSURGE_DECLINE")
-    assert started(tmp_path, resume=True).gradsurge.decline == DECLINE
+    assert started(tmp_path, resume=True).gradsurge.decline == TrainerSettings().decline
+
+
+@pytest.mark.parametrize("before", [{"decline": 20.0, "scale": 0.25}, {"decline": 7.0}])
+def test_what_older_versions_stored_means_the_papers_strength(tmp_path, before):
+    started(tmp_path)
+    file = tmp_path / "gradsurge.json"
+    content = json.loads(file.read_text())
+    for name in ("decline", "scale", "normalise"):
+        del content["settings"][name]
+    content["settings"] |= before
+    file.write_text(json.dumps(content))
+    (tmp_path / "checkpoint_latest.pth").touch()
+    found = started(tmp_path, resume=True).gradsurge
+    meant = {"decline": 20.0, "scale": 0.25, **before}
+    assert (found.decline, found.scale, found.normalise) == (*meant.values(), False)
 
 
 def saved_weights(file, **more):

@@ -16,8 +16,9 @@ def runs_to_compare(folders: Iterable[Path]) -> list[RunHistory]:
     """Return the histories of runs; the folder of a study stands for some of its runs.
 
     Of a study those are the first seeds of a loss that was trained with several optimisers, and of
-    its surgery. Where there are several such losses they are those of the first with the shortest
-    name, Dice in the paper's figure: more lines cannot be told apart.
+    its surgery: of several such runs the best of the longest. Where there are several such losses
+    they are those with the shortest name, Dice in the paper's figure: more lines cannot be told
+    apart.
 
     Args:
         folders: of ``gradsurge train`` or ``gradsurge reproduce``.
@@ -32,20 +33,24 @@ def runs_to_compare(folders: Iterable[Path]) -> list[RunHistory]:
 
 
 def _of_study(folder: Path) -> list[Path]:
-    records = sorted(read_records(folder)[0], key=lambda record: len(record.variant))
+    # The longest training of a loss with an optimiser, the best of them by validation Dice.
+    records = sorted(
+        read_records(folder)[0],
+        key=lambda one: (-one.training.get("steps", 0), -(one.validation.get("dice") or 0.0)),
+    )
     first: dict[tuple[str, str], Path] = {}
     for record in records:
         run = folder / RUNS / record.variant / record.run
         if record.seed == 0 and (run / CONFIG).is_file():
             config = read_config(run)
-            # The plain variant of a loss comes before those with an ending.
             first.setdefault((config.loss, config.training.optimiser), run)
     optimisers = Counter(loss for loss, _ in first)
-    bases = [loss.removesuffix("-surgery") for loss, _ in first if optimisers[loss] > 1]
+    several = {loss.removesuffix("-surgery") for loss, number in optimisers.items() if number > 1}
+    base = min(several, key=lambda name: (len(name), name), default=None)
     kept = [
         run
         for (loss, _), run in first.items()
-        if optimisers[loss] > 1 and loss.removesuffix("-surgery") == bases[0]
+        if optimisers[loss] > 1 and loss.removesuffix("-surgery") == base
     ]
     if not kept:
         raise ValueError(

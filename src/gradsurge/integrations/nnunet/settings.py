@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from gradsurge.losses import LOSSES
-from gradsurge.losses.strength import FOR_SGD
+from gradsurge.losses.strength import FOR_SGD, PAPER, RULE
 from gradsurge.surgery.rule import Normalise
 
 PREFIX = "GRADSURGE_"
@@ -89,6 +89,17 @@ class TrainerSettings:
         return asdict(self)
 
 
+def of_any_version(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return stored settings as they were meant: without normalise, the paper's strength.
+
+    >>> of_any_version({"decline": 40})
+    {'decline': 40, 'scale': 0.25, 'normalise': False}
+    """
+    if "normalise" in found or not {"decline", "scale"} & found.keys():
+        return found
+    return {**{name: PAPER[name] for name in RULE}, **found}
+
+
 def from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     """Return the settings that variables GRADSURGE_... name, and variables that name none.
 
@@ -160,9 +171,14 @@ def _normalise(where: str, value: Any) -> bool | str:
 def _options(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{where}: expected JSON such as {_EXAMPLE}; got {value!r}")
-    taken = sorted({"decline", "scale", "normalise"} & set(value))
+    taken = sorted({*RULE, "optimiser", "paper"} & set(value))
     if taken:
-        raise ValueError(f"{where}: {taken[0]} has a setting of its own; give it there")
+        cure = "has a setting of its own; give it there"
+        if taken[0] not in RULE:
+            cure = (
+                "is not taken here; set decline, scale and normalise (the paper's: 20, 0.25, false)"
+            )
+        raise ValueError(f"{where}: {taken[0]} {cure}")
     return dict(value)
 
 

@@ -34,4 +34,4 @@ def read_settings(folder: str | Path) -> dict[str, Any]:
         ) from error
     if not isinstance(found, dict):
         raise ValueError(f"{file}: expected an object as 'settings', got {type(found).__name__}")
-    return {"normalise": False, **found}  # older files do not say it
+    return found

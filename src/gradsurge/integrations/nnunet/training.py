@@ -13,6 +13,7 @@ from gradsurge.integrations.nnunet.settings import (
     PREFIX,
     TrainerSettings,
     from_environment,
+    of_any_version,
 )
 from gradsurge.integrations.nnunet.settings_file import read_settings, write_settings
 from gradsurge.integrations.nnunet.start_weights import checkpoint_of, load_weights
@@ -78,8 +79,8 @@ class SurgeryTraining(_Trainer):  # type: ignore[misc]  # nnU-Net is not here
         planned = self.plans_manager.plans.get(PLAN_ENTRY, {})
         return TrainerSettings.merged(
             (type(self).__name__, {"loss": self.default_loss}),
-            (f"plans, entry {PLAN_ENTRY!r}", planned),
-            (f"settings stored in {self.output_folder}", stored),
+            (f"plans, entry {PLAN_ENTRY!r}", of_any_version(planned)),
+            (f"settings stored in {self.output_folder}", of_any_version(stored)),
             (PREFIX, told),
         )
 
