@@ -57,7 +57,7 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")] = False,
     loss_option: Annotated[
         list[str] | None,
-        _of(_LOSS, "NAME=VALUE", "Of the loss; repeatable: decline=40, batch=true, a=0.3."),
+        _of(_LOSS, "NAME=VALUE", "Of the loss; repeatable: decline=40, batch=true, paper=true."),
     ] = None,
     surgery_start: Annotated[
         float | None,
@@ -102,7 +102,8 @@ def train(
         Literal["nnunet", "light", "none"] | None, _of(_PATCHES, "NAME", "nnunet, light or none.")
     ] = None,
     optimiser: Annotated[
-        Literal["sgd", "adamw"] | None, _of(_OPTIMISER, "NAME", "sgd or adamw.")
+        Literal["sgd", "adamw"] | None,
+        _of(_OPTIMISER, "NAME", "sgd or adamw; surgery takes the strength that goes with it."),
     ] = None,
     learning_rate: Annotated[
         float | None, _of(_OPTIMISER, "X", "The highest; it falls to 0.")

@@ -42,7 +42,8 @@ class Surgery(Operated):
         scale: the factor s.
         normalise: whether rare structures pull as hard as large ones, see `surgery_softmax`: True
             for each sample, or over the batch where MONAI's or nnU-Net's loss takes one score over
-            it; "batch" says so of a loss of your own.
+            it; "batch" says so of a loss of your own. Each process of a distributed training takes
+            its own batch.
         ignore_index: label of voxels that count nowhere: their probability and label are passed on
             as 0.
         check: look at label values, for NaN, and for probabilities passed as logits.

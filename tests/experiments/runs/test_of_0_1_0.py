@@ -15,7 +15,9 @@ from gradsurge.data.datasets.phantom_set import PhantomSet
 from gradsurge.data.store import Store
 from gradsurge.experiments.preparing import prepare
 from gradsurge.experiments.runs import RunRequest, open_run, plan_run, train_run
+from gradsurge.experiments.runs.run_loss import make_run_loss
 from gradsurge.experiments.study.digests import trained_digest
+from gradsurge.surgery import SurgeryRule
 from gradsurge.training import read_checkpoint
 
 FOLDER = Path(__file__).with_name("of_0_1_0")
@@ -140,3 +142,23 @@ def test_a_loss_without_strength_stores_none(store, tmp_path, loss):
 def test_the_optimiser_is_no_option_of_a_loss(store):
     with pytest.raises(ValueError, match="loss option optimiser"):
         plan(store, {"optimiser": "sgd"})
+
+
+def test_paper_is_true_or_false(store, tmp_path):
+    with pytest.raises(TypeError, match="paper"):
+        plan(store, {"paper": "yes"})
+    request = RunRequest("dice-surgery", {"paper": False}, patch=(16, 16), training=SHORT)
+    train_run(plan_run(store, request), tmp_path / "run", device="cpu")
+    assert stored(tmp_path / "run") == {k: FOR_SGD[k] for k in ("decline", "scale", "normalise")}
+
+
+def test_a_plan_is_of_the_strength_that_it_will_be_trained_with(store):
+    loss = make_run_loss(plan(store), levels=1)
+    assert loss.region.surgery == SurgeryRule(None, 0.5, normalise=True)
+    assert loss.weights == (1.0, 1.0)
+
+
+def test_what_starts_from_an_old_one_takes_todays_strength(store, tmp_path):
+    request = RunRequest("ce+dice-surgery", training=SHORT, init=FOLDER / "whole")
+    train_run(plan_run(store, request), tmp_path / "run", device="cpu")
+    assert stored(tmp_path / "run") == FOR_SGD
