@@ -157,7 +157,8 @@ class Course:
         )
         rare = {"validate_every": self.steps, "checkpoint_every": self.steps}
         settings = TrainSettings(**{**of_preset, "steps": self.steps, **rare})
-        loss = DeepSupervision(make_loss(self.loss), model.levels)  # type: ignore[arg-type]
+        level = make_loss(self.loss, optimiser=self.optimiser)
+        loss = DeepSupervision(level, model.levels)  # type: ignore[arg-type]
         batches = self._batches(patch)
         job = TrainJob(model, loss, batches, settings, work, {}, observers=[turns])
         train(job, make_fabric("cpu"), resume=False)

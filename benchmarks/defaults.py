@@ -261,14 +261,13 @@ def _of(rows: list[dict[str, Any]], data: str, optimiser: str, name: str) -> lis
 def _judge(rows: list[dict[str, Any]], old: str, new: str) -> None:
     print()
     for optimiser in OPTIMISERS:
-        lower, lost = 0, -1.0
-        for data in DATA:
-            mine, its = (_of(rows, data, optimiser, n) for n in (new, old))
-            if mine and its:
-                lower += _mean(mine, "nll") < _mean(its, "nll")
-                lost = max(lost, _mean(its, "dice") - _mean(mine, "dice"))
-        verdict = "passes" if lower >= 3 and lost <= MOST_DICE_LOST else "fails"
-        print(f"{optimiser}: NLL lower in {lower} of 4, Dice {100 * lost:.1f} lower: {verdict}")
+        cells = [tuple(_of(rows, d, optimiser, n) for n in (new, old)) for d in DATA]
+        pairs = [(mine, its) for mine, its in cells if mine and its]
+        lower = sum(_mean(mine, "nll") < _mean(its, "nll") for mine, its in pairs)
+        lost = max((_mean(its, "dice") - _mean(mine, "dice") for mine, its in pairs), default=0.0)
+        verdict = "passes" if lower >= 3 and lost <= MOST_DICE_LOST else "does not pass"
+        told = f"NLL lower in {lower} of {len(pairs)}, Dice at most {100 * lost:.1f} points lower"
+        print(f"{optimiser}: {told}: {verdict}")
 
 
 def main() -> None:
