@@ -86,6 +86,8 @@ def variants(bench: Bench, args: argparse.Namespace) -> dict[str, Scores]:
         "learning_rate": args.learning_rate,
         "save_every": 5,
     }
+    if args.optimiser == "adamw":  # the trainers take the strength for SGD
+        first |= {"decline": 20, "scale": 0.25, "normalise": "false"}
     found = {
         "own loss": trained(bench, "own", loss="nnunet", **first),
         "surgery": trained(bench, "surgery", **first),

@@ -74,11 +74,11 @@ def main() -> None:
             found = losses_of(Store.open(folder), name, options, asked.steps)
             rows.append({"loss": name, **options, "losses": found})
             print(f"{name} {options}: {found[0]:.4f} -> {found[-1]:.4f}")
+            if asked.json:  # as it goes: a loss takes minutes
+                command = f"python benchmarks/paper_size.py --steps {asked.steps}"
+                content = {**provenance(), "command": command, "rows": rows}
+                asked.json.write_text(json.dumps(content, indent=1) + "\n")
     print(provenance_line())
-    if asked.json:
-        command = f"python benchmarks/paper_size.py --steps {asked.steps}"
-        content = {**provenance(), "command": command, "rows": rows}
-        asked.json.write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":
