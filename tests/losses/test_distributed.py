@@ -34,6 +34,7 @@ CASES = {
         2,
     ),
     "dice-surgery": ("dice-surgery", {"normalise": True}, 2),
+    "dice-surgery, one factor for the batch": ("dice-surgery", {"normalise": "batch"}, 3),
     "ce+dice-surgery": ("ce+dice-surgery", {"normalise": False}, 3),
     "ce, voxels left out": ("ce", {"ignore_index": 2}, 3),
     "ce+dice, voxels left out": ("ce+dice", {"ignore_index": 2}, 3),
