@@ -59,10 +59,10 @@ def test_a_dry_run_tells_runs_time_and_published_numbers(run, tmp_path):
     assert f"\ndice: {tried}, best_seed0, best_seed1, best_seed2\n" in ours
     assert list(tmp_path.iterdir()) == []
     told = json.loads(run("fives", "--table", 1, "--dry-run", "--json").stdout)
-    assert told["missing"] == 11 * 25  # the five best are among them
+    assert told["missing"] == 15 * 25  # eleven rows and four of ours; the five best are among them
     assert told["variants"][0]["to_train"] == [f"trial_{n:03d}" for n in range(25)]
     assert "dice-surgery: trial_000, trial_001, ... trial_024" in result.stdout
-    assert told["minutes"] == pytest.approx(11 * 25 * 250_000 * told["seconds_a_step"] / 60)
+    assert told["minutes"] == pytest.approx(15 * 25 * 250_000 * told["seconds_a_step"] / 60)
     assert told["folder"] == "runs/fives-paper"
     assert 0.3118 in [number["value"] for number in told["published"] if number["column"] == "nll"]
 

@@ -10,7 +10,7 @@ from gradsurge.data.store import DatasetFile
 from gradsurge.experiments.runs.surgery_schedule import SurgerySchedule
 from gradsurge.experiments.runs.task import Task, task_of
 from gradsurge.losses import LOSSES
-from gradsurge.losses.strength import as_the_paper
+from gradsurge.losses.strength import as_the_paper, resolved
 from gradsurge.models import ModelConfig
 from gradsurge.training import TrainSettings
 
@@ -88,7 +88,7 @@ class RunConfig:
             "version": VERSION,
             **plain,
             "dataset": self.dataset.to_json(),
-            "loss_options": dict(self.loss_options),
+            "loss_options": resolved(self.loss, self.loss_options, self.training.optimiser),
             "model": self.model.to_json(),
             "patches": {**patches, "size": list(self.patches.size)},
             "training": self.training.to_json(),
