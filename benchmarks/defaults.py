@@ -1,6 +1,7 @@
 """Which defaults should surgery have? Trains the candidates, and decides by a rule fixed before.
 
     python benchmarks/defaults.py screen STORES OUT     one seed, a quarter of the recipes' steps
+    python benchmarks/defaults.py each-sample STORES OUT  Dice surgery, normalised for each sample
     python benchmarks/defaults.py dice STORES OUT       Dice surgery: old against new, three seeds
     python benchmarks/defaults.py ce+dice STORES OUT    CE + Dice surgery: the same
 
@@ -57,16 +58,21 @@ class Candidate:
 
     scale: float
     decline: float | None
-    normalise: bool
+    normalise: bool | str
     weights: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
         """Return a name that tells everything."""
-        parts = [f"s={self.scale:g}", f"n={self.decline}", *(["normalised"] * self.normalise)]
+        parts = [f"s={self.scale:g}", f"n={self.decline}", *self._normalised]
         return ", ".join(
             parts + ([] if self.weights is None else ["{:g}:{:g}".format(*self.weights)])
         )
+
+    @property
+    def _normalised(self) -> list[str]:
+        words = {False: [], True: ["normalised"], "batch": ["normalised over the batch"]}
+        return words[self.normalise]
 
     @property
     def options(self) -> list[str]:
@@ -87,6 +93,7 @@ CANDIDATES = {
         OLD["dice-surgery"],
         Candidate(0.5, None, False),
         Candidate(0.5, None, True),
+        Candidate(0.5, None, "batch"),
         Candidate(0.5, 20, True),
         Candidate(0.25, None, True),
         Candidate(1.0, None, True),
@@ -96,13 +103,14 @@ CANDIDATES = {
         Candidate(0.5, None, False, (1, 1)),
         Candidate(0.5, None, True, (0.5, 0.5)),
         Candidate(0.5, None, True, (1, 1)),
+        Candidate(0.5, None, "batch", (1, 1)),
         Candidate(1.0, None, True, (1, 1)),
     ],
 }
 # Chosen by `screen`: see docs/results/defaults.json.
 NEW = {
-    "dice-surgery": Candidate(0.5, None, True),
-    "ce+dice-surgery": Candidate(0.5, None, True, (1, 1)),
+    "dice-surgery": Candidate(0.5, None, "batch"),
+    "ce+dice-surgery": Candidate(0.5, None, "batch", (1, 1)),
 }
 
 
@@ -183,6 +191,12 @@ def _runs(part: str) -> list[Run]:
     if part == "screen":
         cells = product(CANDIDATES, ("phantoms", "hippocampus"), OPTIMISERS)
         return [Run(loss, d, o, c, 0, 0.25) for loss, d, o in cells for c in CANDIDATES[loss]]
+    if part == "each-sample":
+        cells = product(("isles", "chase", "hippocampus", "phantoms"), OPTIMISERS)
+        candidates = (OLD["dice-surgery"], Candidate(0.5, None, True))
+        return [
+            Run("dice-surgery", d, o, c, 0, SHARES[d]) for d, o in cells for c in candidates
+        ]
     loss = f"{part}-surgery"
     cells = product(range(SEEDS), ("isles", "chase", "hippocampus", "phantoms"), OPTIMISERS)
     return [Run(loss, d, o, c, s, SHARES[d]) for s, d, o in cells for c in (OLD[loss], NEW[loss])]
@@ -214,7 +228,7 @@ def _show(part: str, rows: list[dict[str, Any]]) -> None:
                         f"  {name:34} {data:12} {optimiser:6} {told[0]:.4f} / {told[1]:.4f} / {100 * told[2]:.1f}  ({len(mine)})"
                     )
             print(f"  {name:34} NLL of the old one's, geometric mean: {exp(mean(ratios)):.3f}")
-        if part != "screen":
+        if part in ("dice", "ce+dice"):
             _judge(of_loss, old, NEW[loss].name)
 
 
@@ -241,7 +255,7 @@ def _judge(rows: list[dict[str, Any]], old: str, new: str) -> None:
 def main() -> None:
     """Train what is missing, then print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("screen", "dice", "ce+dice"))
+    parser.add_argument("part", choices=("screen", "each-sample", "dice", "ce+dice"))
     parser.add_argument("stores", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, a thread each")
