@@ -70,6 +70,7 @@ def contenders(*, compiled: bool) -> dict[str, Step]:
         "ours, composed (Surgery(MONAI))": step_of(composed),
         "ours, fused (dice-surgery)": step_of(fused),
         "ours, fused, no label check": step_of(gs.make_loss("dice-surgery", check=False)),
+        "ours, fused, normalised": step_of(gs.make_loss("dice-surgery", normalise=True)),
         "ours, fused (ce+dice-surgery)": step_of(combo),
         "ours, fused (dice, no surgery)": step_of(plain_ours),
         "floor: logits read twice, written once": floor,
