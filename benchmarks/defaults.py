@@ -221,8 +221,9 @@ def _show(part: str, rows: list[dict[str, Any]]) -> None:
         of_loss = [row for row in rows if row["loss"] == loss]
         found = dict.fromkeys(row["candidate"] for row in of_loss)
         names = [OLD[loss].name, *(name for name in found if name != OLD[loss].name)]
+        titles = [name.replace("n=None", "no decline") for name in names]
         print(f"\n{loss}: NLL / ECE / Dice of validation cases, means over seeds (their number)\n")
-        print("| data | optimiser | steps | " + " | ".join(names) + " |")
+        print("| data | optimiser | steps | " + " | ".join(titles) + " |")
         print("| --- | --- | ---: |" + " ---: |" * len(names))
         logs: dict[str, list[float]] = {name: [] for name in names}
         for data, optimiser in product(DATA, OPTIMISERS):

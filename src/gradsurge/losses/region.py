@@ -144,7 +144,9 @@ class RegionLoss(Operated, ABC):
 
     def _factor(self, predicted: Tensor, target: Tensor, of: Tensor) -> Tensor | None:
         """Return what the slopes of each sample and class are multiplied with, if anything."""
-        if self.surgery is not None and self.surgery.normalise == "batch" and not self.batch:
+        if self.surgery is None or not self.surgery.normalise:
+            return None
+        if self.surgery.normalise == "batch" and not self.batch:
             of_batch = torch.stack((predicted, target)).detach().sum(dim=1, keepdim=True)
             predicted, target = mean_over_ranks(of_batch, of)
         return normalising_factor(predicted, target, self.surgery, self.activation, self._blend)

@@ -23,7 +23,7 @@ FOR_SGD: dict[str, Any] = {
 
 def as_the_paper(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with the paper's surgery and weights where they say nothing."""
-    return {**{k: v for k, v in PAPER.items() if k in strengths_of(name)}, **options}
+    return {**{k: v for k, v in PAPER.items() if k in strength_options(name)}, **options}
 
 
 def resolved(name: str, options: Mapping[str, Any], optimiser: str | None = None) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def resolved(name: str, options: Mapping[str, Any], optimiser: str | None = None
         raise ValueError(f"optimiser: expected 'sgd', 'adamw' or None, got {optimiser!r}")
     said = {k: v for k, v in options.items() if k != "paper"}
     if optimiser == "sgd" and not options.get("paper"):
-        return {**{k: v for k, v in FOR_SGD.items() if k in strengths_of(name)}, **said}
+        return {**{k: v for k, v in FOR_SGD.items() if k in strength_options(name)}, **said}
     return as_the_paper(name, said)
 
 
@@ -49,28 +49,25 @@ def without_the_papers(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     {'scale': 0.5}
     """
     plain = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
-    known = strengths_of(name)
+    known = strength_options(name)
     return {k: options[k] for k, v in plain.items() if k not in known or v != PAPER[k]}
 
 
 def told_strength(name: str, options: Mapping[str, Any]) -> str:
-    """Return what a file says, or means, of surgery and weights, in words; none if there are none.
+    """Return what a file says, or means, of a surgery loss's strength, in words.
 
     The paper's own goes by its name, with whichever decline.
 
     >>> told_strength("ce+dice-surgery", {}), told_strength("dice-surgery", FOR_SGD)
     ("the paper's", 'scale 0.5, normalised, no decline')
     """
-    known = strengths_of(name)
-    found = {k: v for k, v in as_the_paper(name, options).items() if k in known}
-    if not found or not without_the_papers(name, {**found, "decline": PAPER["decline"]}):
-        return "the paper's" if found else ""
-    parts = []
-    if "scale" in found:
-        normalised = {True: "normalised", False: "not normalised"}
-        how = normalised.get(found["normalise"], "normalised over the batch")
-        decline = "no decline" if found["decline"] is None else f"decline {found['decline']:g}"
-        parts += [f"scale {found['scale']:g}", how, decline]
+    full = as_the_paper(name, options)
+    found = {k: full[k] for k in strength_options(name)}
+    if not without_the_papers(name, {**found, "decline": PAPER["decline"]}):
+        return "the paper's"
+    words = {True: "normalised", False: "not normalised", "batch": "normalised over the batch"}
+    decline = "no decline" if found["decline"] is None else f"decline {found['decline']:g}"
+    parts = [f"scale {found['scale']:g}", words[found["normalise"]], decline]
     if "weights" in found:
         parts.append("weights {:g} and {:g}".format(*found["weights"]))
     return ", ".join(parts)
@@ -81,7 +78,7 @@ def strength_in(options: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in options.items() if k in PAPER}
 
 
-def strengths_of(name: str) -> tuple[str, ...]:
-    """Return which of `PAPER` a loss takes."""
+def strength_options(name: str) -> tuple[str, ...]:
+    """Return the names of `PAPER` that a loss takes."""
     weights = ("weights",) if name.startswith("ce+") else ()
     return (*(RULE if name.endswith("-surgery") else ()), *weights)

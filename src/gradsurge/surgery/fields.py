@@ -132,6 +132,4 @@ def _factor(logits: Tensor, labels: Labels, how: Operation) -> Tensor | None:
         return None
     sums, _ = sum_up(logits, labels, how)
     factor = normalising_factor(sums[1], sums[3], how.rule, how.activation, how.blend)
-    if factor is None:
-        return None
     return factor.to(compute_dtype(logits)).unsqueeze(-1).expand(len(logits), -1, -1)

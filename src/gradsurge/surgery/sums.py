@@ -51,16 +51,14 @@ def sum_up(logits: Tensor, labels: Labels, how: Operation) -> tuple[Tensor, Tens
 def normalising_factor(
     predicted: Tensor,
     target: Tensor,
-    rule: SurgeryRule | None,
+    rule: SurgeryRule,
     activation: Activation,
     blend: float,
-) -> Tensor | None:
-    """Return what dL/dp of each sample and class is multiplied with, (N, C) or (1, C), if anything.
+) -> Tensor:
+    """Return what dL/dp of each sample and class is multiplied with, (N, C) or (1, C).
 
     Background, class 0 of a softmax, is left alone.
     """
-    if rule is None or not rule.normalise:
-        return None
     if rule.normalise == "batch":
         predicted, target = predicted.sum(0, keepdim=True), target.sum(0, keepdim=True)
     factor = normalisation(predicted, target, blend)

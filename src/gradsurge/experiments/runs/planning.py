@@ -91,7 +91,7 @@ def plan_run(store: Store, request: RunRequest) -> RunConfig:
 
 
 def _loss_options(request: RunRequest) -> dict[str, Any]:
-    """Return what was said; `open_folder` adds the rest, a new run's or that of one there."""
+    """Return what was said: the rest is as usual in a new run, as it was in one that goes on."""
     said = dict(request.loss_options)
     paper = check_flag("loss option paper", said.pop("paper", False))
     return as_the_paper(request.loss, said) if paper else said

@@ -10,7 +10,7 @@ from typing import Any
 from gradsurge.data.case_error import shown
 from gradsurge.data.store import only_writer, replace_json
 from gradsurge.experiments.runs.config import RunConfig
-from gradsurge.losses.strength import resolved, strength_in
+from gradsurge.losses.strength import strength_in
 from gradsurge.training.state import FREE
 
 CONFIG, OUTCOME, SKETCH = "config.json", "outcome.json", "validation.npz"
@@ -44,17 +44,14 @@ def open_folder(out: Path, config: RunConfig, *, resume: bool) -> RunConfig:
             else lies there.
     """
     refuse_taken(out, resume=resume)
-    said = config.loss_options
     if not (out / CONFIG).exists():
-        config = replace(
-            config, loss_options=resolved(config.loss, said, config.training.optimiser)
-        )
         out.mkdir(parents=True, exist_ok=True)
         replace_json(out / CONFIG, config.to_json())
         return config
     before = read_config(out)
     if config.loss == before.loss:  # what is not said stays as it was
-        config = replace(config, loss_options={**strength_in(before.loss_options), **said})
+        options = {**strength_in(before.loss_options), **config.loss_options}
+        config = replace(config, loss_options=options)
     compare_configs(out, before, config)
     return replace(config, dataset=before.dataset)
 

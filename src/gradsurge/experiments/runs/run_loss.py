@@ -29,9 +29,8 @@ def make_run_loss(config: RunConfig, levels: int) -> nn.Module:
     facts = {"activation": task.activation, "ignore_index": task.ignore_index}
     # What is the default anyway is not said: not every loss takes it.
     said = {k: v for k, v in facts.items() if v not in ("softmax", None)}
-    options: dict[str, Any] = {"optimiser": config.training.optimiser}
-    options |= {**config.loss_options, **said}
-    options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+    given = {"optimiser": config.training.optimiser, **config.loss_options, **said}
+    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
     try:
         loss = make_loss(config.loss, **options)
     except TypeError as error:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from gradsurge.integrations.nnunet.settings import TrainerSettings
 from gradsurge.losses import DeepSupervision, make_loss
+from gradsurge.losses.strength import RULE
 
 Outputs = Tensor | Sequence[Tensor]
 _WITHOUT_SCORE = ("ce", "svls", "nacl")  # these have no score of a region to take over a batch
@@ -78,8 +79,7 @@ def build_loss(
     """
     options = {**_facts(settings.loss, task), **settings.loss_options}
     if settings.surgical:
-        rule = ("decline", "scale", "normalise")
-        options |= {name: getattr(settings, name) for name in rule} | {"classes": task.heads}
+        options |= {name: getattr(settings, name) for name in RULE} | {"classes": task.heads}
     try:
         loss = make_loss(settings.loss, **options)
     except TypeError as error:

@@ -162,10 +162,10 @@ def _count(where: str, value: Any) -> int | None:
     return value
 
 
-def _normalise(where: str, value: Any) -> bool | str:
+def _normalise(where: str, value: Any) -> Any:
     if not isinstance(value, bool) and value != "batch":
         raise ValueError(f"{where}: expected true, false or batch; got {value!r}")
-    return bool(value) if isinstance(value, bool) else "batch"
+    return value
 
 
 def _options(where: str, value: Any) -> dict[str, Any]:
@@ -173,12 +173,10 @@ def _options(where: str, value: Any) -> dict[str, Any]:
         raise ValueError(f"{where}: expected JSON such as {_EXAMPLE}; got {value!r}")
     taken = sorted({*RULE, "optimiser", "paper"} & set(value))
     if taken:
-        cure = "has a setting of its own; give it there"
-        if taken[0] not in RULE:
-            cure = (
-                "is not taken here; set decline, scale and normalise (the paper's: 20, 0.25, false)"
-            )
-        raise ValueError(f"{where}: {taken[0]} {cure}")
+        raise ValueError(
+            f"{where}: {taken[0]} has a setting of its own, or stands for some that have; give "
+            f"decline, scale and normalise (the paper's are 20, 0.25 and false)"
+        )
     return dict(value)
 
 

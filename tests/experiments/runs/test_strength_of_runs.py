@@ -1,7 +1,7 @@
-"""Runs of 0.1.0, whose files say nothing of scale, decline, normalisation and weights.
+"""How strong the surgery of a run is: what is stored, and what older files mean that say nothing.
 
-of_0_1_0/whole and of_0_1_0/broken were made at commit 1b8ecac: 16 steps of CE + Dice surgery on
-eight phantoms, and the same stopped by SIGTERM after 8.
+of_0_1_0/whole and of_0_1_0/broken were made by 0.1.0 at commit 1b8ecac: 16 steps of CE + Dice
+surgery on eight phantoms, and the same stopped by SIGTERM after 8.
 """
 
 import json
